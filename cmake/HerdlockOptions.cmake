@@ -52,6 +52,11 @@ target_compile_definitions(herdlock_options INTERFACE
   BOOST_ASIO_NO_DEPRECATED HERDLOCK_OWN_SOURCES)
 target_compile_options(herdlock_options INTERFACE
   -Wall -Wextra -Wpedantic -Wnon-virtual-dtor $<$<BOOL:${HERDLOCK_WERROR}>:-Werror>)
+# It takes the frames of coroutines for memory of another kind.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(herdlock_options INTERFACE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wno-mismatched-new-delete>)
+endif()
 # In a joint source it would tell of names that are in two sources.
 target_compile_options(herdlock_options INTERFACE
   $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)

@@ -1,211 +1,240 @@
-// The processes are forked while this one has a single thread: the store that is opened to judge
-// its URL is closed before them, and the one that is asked for warnings comes behind them. The
-// relays work while this thread waits for anything.
-#include "scenes/near.hpp"
-
+// `herdlock-lab near`: who sees a change when, while connections stand still.
 #include <fmt/format.h>
 
-#include <boost/asio/io_context.hpp>
-#include <herdlock/open.hpp>
-#include <sstream>
+#include <optional>
+#include <utility>
 
-#include "stage/bench_board.hpp"
-#include "terminal/duration.hpp"
-#include "terminal/exit_code.hpp"
-#include "terminal/forked_process.hpp"
-#include "stage/demo_processes.hpp"
-#include "scenes/near_judge.hpp"
+#include "scenes/near_roles.hpp"
+#include "scenes/near_server.hpp"
 #include "scenes/near_teller.hpp"
-#include "scenes/near_worker.hpp"
-#include "stage/relay.hpp"
-#include "scenes/server_warnings.hpp"
+#include "scenes/scenes.hpp"
+#include "stage/place.hpp"
+#include "stage/server_warnings.hpp"
+#include "stage/wire.hpp"
 
-namespace herdlock::cli {
+namespace herdlock::lab {
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr milliseconds near_patience = 30s;
-// A process that cannot do its work says why before this one gives it up.
+// A process that cannot do its work says why before the scene gives it up.
 constexpr milliseconds workers_patience = near_patience - 5s;
-constexpr milliseconds tick = 10ms;
+// Where they are not given, and --time is not too short for them.
+constexpr milliseconds usual_freeze = 2'500ms;
+constexpr milliseconds usual_every = 400ms;
+
+constexpr char const* help =
+    R"(One process changes a value again and again. The others read it as fast as they
+can, each from what it keeps itself (a near cache): Redis tells them of each
+change. In the middle the connections of some of them stand still: the sockets
+stay open, and nothing comes any more, as when a network cable is pulled.
+
+A line for each change, written when the next one comes; a column for each
+process:
+
+  0.7    it served the change 0.7 ms after the write was acknowledged
+  old    when its line was written it still served an older value
+  waits  it has no answer: it no longer trusts what it keeps, and asks Redis
+  fails  the question to Redis has run into the store's timeout, or the value
+         is gone
+
+So a process whose connection is dead serves an old value for --max-staleness at
+most. Who cannot wait so long asks for a fence: what is read behind it is no
+older than the fence. Each process does that, too, 50 times a second.
+
+The connections of the readers pass through a relay of the scene, so the store
+is one Redis server over plain TCP: redis://HOST:PORT, Redis 7.0 or newer, or
+Valkey. For one that nobody else uses:
+  redis-server --port 7777 --save '' --daemonize yes
+
+A password in a URL can be read by every user in the list of processes: this
+command has HERDLOCK_STORE for it.
+
+A write that the store does not answer in time is done again.
+
+Exit status: 0; 1 if a promise was broken: a value was old for longer than
+--max-staleness, or old behind a fence, or a change never came; 64 for usage and
+for a store whose values cannot be kept; 69 if the store cannot be used, or a
+process was killed; 70 for lack of memory or processes, or if the output cannot
+be written.
+
+Examples:
+  herdlock-lab near --store redis://127.0.0.1:7777
+  herdlock-lab near --store redis://127.0.0.1:7777 --max-staleness 300ms
+  herdlock-lab near --store redis://127.0.0.1:7777 --processes 16 --frozen 16 \
+    --time 20s --freeze 5s)";
 
 class near_play {
  public:
-  explicit near_play(near_options const& options);
-  int run();
+  near_play(near_plan const& plan, near_server server, stage& on)
+      : plan_(plan),
+        server_(std::move(server)),
+        on_(on),
+        board_(static_cast<std::size_t>(plan.processes), plan.most_changes(), plan.most_changes()),
+        teller_(plan, board_, on) {
+    freeze_.first_reader = static_cast<std::size_t>(plan.first_frozen());
+  }
+
+  void run() {
+    place const where(plan_.url, place::without_url::file);
+    auto const goes_on = [this] { return !board_.all(&near_record::ended); };
+    wire steady(on_, server_.host, server_.port, goes_on);
+    wire freezing(on_, server_.host, server_.port, goes_on);
+    start_writer();
+    start_readers(steady, freezing);
+    teller_.begin();
+    on_.meanwhile([this] { teller_.follow(); });
+    board_.state().stage = near_stage::changing;
+    change(freezing);
+    end();
+    near_figures const seen = count(board_, freeze_);
+    judge_near(seen, {.max_staleness = plan_.max_staleness}, on_.judged());
+    teller_.figures(seen, freeze_);
+    board_.state().stage = near_stage::clearing;
+    on_.await_end(near_patience);
+    tell_warnings(plan_.url);
+  }
 
  private:
-  near_terms direct_terms() const;
-  near_terms terms_through(relay const& way) const;
-  void start_writer();
-  void start_readers();
-  void play();
-  void end();
-  void clear();
+  near_terms direct_terms() const {
+    return {.url = plan_.url,
+            .address = {},
+            .server = {},
+            .key = key_,
+            // Should nobody take it away, it goes by itself.
+            .ttl = plan_.time + near_patience,
+            .every = plan_.every,
+            .max_staleness = plan_.max_staleness,
+            .patience = workers_patience};
+  }
+
+  void start_writer() {
+    on_.processes().start("the process that writes",
+                          [this] { write_changes(direct_terms(), board_); });
+    await("the first write was not acknowledged", [this] { return board_.state().begun.load(); });
+  }
+
+  void start_readers(wire const& steady, wire const& freezing) {
+    for (std::size_t n = 0; n < board_.readers(); ++n) {
+      near_terms terms = direct_terms();
+      wire const& way = n < freeze_.first_reader ? steady : freezing;
+      terms.address = fmt::format("127.0.0.1:{}", way.port());
+      terms.server = server_.shown;
+      terms.url = led_to(terms.address, plan_.url);
+      on_.processes().start(fmt::format("process {}", n + 1),
+                            [this, terms, n] { read_changes(terms, n, board_); });
+    }
+    await("a process did not read", [this] { return board_.all(&near_record::ready); });
+  }
 
   template <class Condition>
-  void await(char const* what, Condition holds);
-  void go_on_for(milliseconds time);
-  void work();
-  bool all_have_seen(std::int64_t change) const;
-  void await_last_change();
+  void await(char const* what, Condition holds) {
+    on_.await(fmt::format("{}: {}", plan_.shown, what), holds, near_patience);
+  }
 
-  near_options const& options_;
+  void change(wire& freezing) {
+    on_.pass(plan_.before_freeze());
+    if (plan_.freeze > 0ms) {
+      await_last_change();
+      freezing.freeze();
+      freeze_.from_ns = steady_ns();
+      teller_.event("stands still", "stand still");
+      on_.pass(plan_.freeze);
+      freezing.thaw();
+      freeze_.to_ns = steady_ns();
+      teller_.event("goes on", "go on");
+    }
+    on_.pass(plan_.after_freeze());
+  }
+
+  // The last one as of now: more may come while this waits. Each process has been answered with it
+  // then. A change that does not come is for the judge.
+  void await_last_change() {
+    auto const last = board_.acknowledged();
+    auto const all_have_seen_it = [&] {
+      for (std::size_t n = 0; n < board_.readers(); ++n) {
+        if (board_.times(n, last).seen_ns == 0) return false;
+      }
+      return true;
+    };
+    if (last > 0) on_.waited_for(all_have_seen_it, near_patience);
+  }
+
+  void end() {
+    board_.state().stage = near_stage::settling;
+    await("the writer did not end", [this] { return board_.state().settled.load(); });
+    await_last_change();
+    teller_.catch_up();
+    on_.let_end();
+    board_.state().stage = near_stage::ending;
+    await("a process did not end", [this] { return board_.all(&near_record::ended); });
+  }
+
+  near_plan const& plan_;
+  near_server const server_;
+  stage& on_;
   near_board board_;
   near_teller teller_;
   near_freeze freeze_;
-  asio::io_context io_{1};
-  relay steady_relay_;
-  relay freezing_relay_;
-  std::string const key_ = "herdlock-demo:" + owner_token::generate().str() + ":near";
-  demo_processes writer_{board_.why()};
-  demo_processes readers_{board_.why()};
+  std::string const key_ = fresh_name() + ":near";
 };
 
-near_play::near_play(near_options const& options)
-    : options_(options),
-      board_(options.processes, options.most_changes()),
-      teller_(options, board_),
-      steady_relay_(io_, options.server),
-      freezing_relay_(io_, options.server) {
-  freeze_.first_reader = options.first_frozen();
-  value_or_raise(try_open_store(options.store_url));  // what makes no sense is told first
-  note_interruptions();
-}
-
-near_terms near_play::direct_terms() const {
-  return {.url = options_.store_url,
-          .address = {},
-          .server = {},
-          .key = key_,
-          // Should nobody take it away, it goes by itself.
-          .ttl = options_.time() + near_patience,
-          .every = options_.every,
-          .max_staleness = options_.max_staleness,
-          .patience = workers_patience};
-}
-
-near_terms near_play::terms_through(relay const& way) const {
-  near_terms terms = direct_terms();
-  terms.url = through_port(options_.store_url, way.port());
-  terms.address = fmt::format("127.0.0.1:{}", way.port());
-  std::ostringstream server;
-  server << options_.server;
-  terms.server = server.str();
-  return terms;
-}
-
-void near_play::start_writer() {
-  writer_.start("the process that writes", [this] { write_changes(direct_terms(), board_); });
-  await("the first write was not acknowledged", [this] { return board_.begun(); });
-}
-
-void near_play::start_readers() {
-  for (std::size_t n = 0; n < options_.processes; ++n) {
-    relay const& way = n < freeze_.first_reader ? steady_relay_ : freezing_relay_;
-    near_terms const terms = terms_through(way);
-    readers_.start(fmt::format("process {}", n + 1), [&] { read_changes(terms, n, board_); });
+class near final : public scene {
+ public:
+  void declare(options& all) override {
+    all.store(plan_.url, "The Redis server where the value is");
+    all.number("--processes", plan_.processes, {1, 64}, "Real processes that read", "P");
+    all.app()
+        .add_option("--frozen", frozen_,
+                    "The connections of so many of them stand still in the middle\n"
+                    "(default: half of them)")
+        ->type_name("N");
+    all.text("--freeze", freeze_,
+             "For how long (default: 2500ms, but no longer than\na quarter of --time)", "TIME");
+    all.time("--max-staleness", plan_.max_staleness, {10ms, 10min},
+             "How old a value may be that a process serves by itself");
+    all.text("--every", every_,
+             "How often the value is changed (default: 400ms, but\n"
+             "no longer than a quarter of --time)",
+             "TIME");
+    all.time("--time", plan_.time, {1s, 2min}, "How long it is changed altogether");
   }
-  await("a process did not read", [this] {
-    for (std::size_t n = 0; n < options_.processes; ++n) {
-      if (!board_.reader(n).ready) return false;
+
+  void check() override {
+    server_ = near_server::of(plan_.url);
+    plan_.shown = redacted(plan_.url);
+    plan_.frozen = frozen_.value_or((plan_.processes + 1) / 2);
+    if (plan_.frozen < 0 || plan_.frozen > plan_.processes) {
+      throw command_error(exit_code::usage,
+                          fmt::format("--frozen {}: must be between 0 and {}, the --processes",
+                                      plan_.frozen, plan_.processes));
     }
-    return true;
-  });
-}
-
-// The relays' bytes, and what has happened meanwhile.
-void near_play::work() {
-  throw_if_interrupted();
-  io_.run_for(tick);
-  using may_end = demo_processes::may_end;
-  auto const stage = board_.stage();
-  readers_.look(stage < near_stage::ending ? may_end::no : may_end::yes);
-  writer_.look(stage < near_stage::clearing ? may_end::no : may_end::yes);
-}
-
-template <class Condition>
-void near_play::await(char const* what, Condition holds) {
-  if (work_until(
-          holds, [this] { work(); }, near_patience))
-    return;
-  throw command_error(exit_code::unavailable,
-                      fmt::format("{}: {} within {}", options_.shown, what, say(near_patience)));
-}
-
-void near_play::go_on_for(milliseconds time) {
-  auto const end = steady_ns() + time.count() * 1'000'000;
-  while (steady_ns() < end) {
-    work();
-    teller_.follow(steady_ns());
+    plan_.freeze = std::min(usual_freeze, plan_.time / 4);
+    if (!freeze_.empty()) {
+      plan_.freeze = cli::duration_between("--freeze", freeze_, 0ms, plan_.time / 2);
+    }
+    if (plan_.freeze == 0ms) plan_.frozen = 0;
+    plan_.every = std::min(usual_every, plan_.time / 4);
+    if (!every_.empty()) {
+      plan_.every = cli::duration_between("--every", every_, 20ms, plan_.time / 4);
+    }
   }
-}
 
-void near_play::play() {
-  go_on_for(options_.before_freeze);
-  if (options_.freeze > 0ms) {
-    await_last_change();
-    freezing_relay_.freeze();
-    freeze_.from_ns = steady_ns();
-    teller_.frozen(freeze_.from_ns);
-    go_on_for(options_.freeze);
-    freezing_relay_.thaw();
-    freeze_.to_ns = steady_ns();
-    teller_.thawed(freeze_.to_ns);
-  }
-  go_on_for(options_.after_freeze);
-}
+  void play(stage& on) override { near_play(plan_, server_, on).run(); }
 
-bool near_play::all_have_seen(std::int64_t change) const {
-  for (std::size_t n = 0; n < board_.readers(); ++n) {
-    if (board_.seen_at(n, change) == 0) return false;
-  }
-  return true;
-}
-
-// The last one as of now: more may come while this waits. Each process has been answered with it
-// then. A change that does not come is for the judge.
-void near_play::await_last_change() {
-  auto const last = board_.acknowledged();
-  work_until([&] { return all_have_seen(last); }, [this] { work(); }, near_patience);
-}
-
-void near_play::end() {
-  board_.go_on_to(near_stage::settling);
-  await("the writer did not end", [this] { return board_.settled(); });
-  await_last_change();
-  teller_.catch_up(steady_ns());
-  board_.go_on_to(near_stage::ending);
-  await("a process did not end", [this] { return readers_.all_ended(); });
-}
-
-void near_play::clear() {
-  board_.go_on_to(near_stage::clearing);
-  await("the value could not be removed", [this] { return writer_.all_ended(); });
-}
-
-int near_play::run() {
-  start_writer();
-  start_readers();
-  teller_.begin(steady_ns());
-  board_.go_on_to(near_stage::changing);
-  play();
-  end();
-  near_figures const seen = count(board_, freeze_);
-  if (options_.json) {
-    teller_.json(seen, freeze_);
-  } else {
-    teller_.figures(seen);
-  }
-  clear();
-  tell_warnings(options_.store_url);
-  bool const kept = broken_promises(seen, options_.max_staleness).empty();
-  return static_cast<int>(kept ? exit_code::success : exit_code::promise_broken);
-}
+ private:
+  near_plan plan_;
+  near_server server_;
+  std::optional<int> frozen_;
+  std::string freeze_;  // as typed
+  std::string every_;
+};
 
 }  // namespace
 
-int near_demo(near_options const& options) { return near_play(options).run(); }
+listed_scene const near_scene{
+    "near", "A value kept in each process is changed: who sees it when, and who is cut off?", help,
+    false, made<near>};
 
-}  // namespace herdlock::cli
+}  // namespace herdlock::lab

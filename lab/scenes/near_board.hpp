@@ -1,15 +1,16 @@
-// What the processes of `herdlock demo near` share: which change was acknowledged when, and what
-// each reader was answered. It knows nothing of caches: an answer is a number and two times.
+// What the processes of `near` and `near-soak` share: which change was acknowledged when, and what
+// each reader was answered. It knows nothing of caches: an answer is a number and some times.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
-#include "stage/complaint.hpp"
-#include "stage/shared_array.hpp"
+#include "stage/shared.hpp"
 
-namespace herdlock::cli {
+namespace herdlock::lab {
 
 /// What the processes are at. It only goes on.
 enum class near_stage : int {
@@ -20,101 +21,163 @@ enum class near_stage : int {
   clearing,  ///< the writer takes the value away, and ends
 };
 
-/// What one reader did.
-struct reader_record {
-  using count = std::atomic<std::int64_t>;
-  static_assert(count::is_always_lock_free);
-
-  std::atomic<bool> ready{false};
-  count served{0};        ///< the latest change that it was answered
-  count answered_ns{0};   ///< when its latest answer came
-  count failed_ns{0};     ///< and its latest error
-  count reads{0};         ///< answered, those behind a fence, too
-  count gone{0};          ///< of these: there is no value
-  count failures{0};      ///< not answered
-  count fenced{0};        ///< reads behind a fence
-  count stale_fenced{0};  ///< of these, older than a change acknowledged before the fence
-  count near_hits{0};     ///< as its cache counts; told at its end
+struct near_state {
+  std::atomic<near_stage> stage{near_stage::starting};
+  std::atomic<bool> begun{false};              ///< there is something to be read
+  std::atomic<bool> settled{false};            ///< the writer writes nothing any more
+  std::atomic<std::int64_t> failed_writes{0};  ///< not answered in time, and done again
+  std::atomic<std::int64_t> acknowledged{0};   ///< the latest change that was; 0: none
+  std::atomic<bool> nothing_follows{false};    ///< the next change takes the value away
+  std::atomic<bool> watched{false};            ///< the readers note what they keep
+  std::atomic<std::int64_t> swaps{0};          ///< changes that the server tells nobody of
 };
 
-/// Made before the processes are forked. Changes are numbered from 1 (0 is what stands there before
-/// them), readers from 0. Times are those of the steady clock, in nanoseconds; 0: not yet.
+/// What one reader did.
+struct near_record {
+  using count = std::atomic<std::int64_t>;
+
+  std::atomic<bool> ready{false};
+  std::atomic<bool> ended{false};
+  count served{0};          ///< the latest change that it was answered
+  count answered_ns{0};     ///< when its latest answer came
+  count failed_ns{0};       ///< and its latest error
+  count reads{0};           ///< answered, those behind a fence, too
+  count gone{0};            ///< of these: there is no value
+  count failures{0};        ///< not answered
+  count fenced{0};          ///< reads behind a fence
+  count stale{0};           ///< reads older than a change that was acknowledged before
+  count stale_fenced{0};    ///< of these, behind a fence
+  count stale_a_second{0};  ///< older by more than a second
+  count oldest_ns{0};
+  count near_hits{0};  ///< as its cache counts; told at its end
+  count kept{0};       ///< the change that it was answered by what it keeps; while watched
+};
+
+/// Of a reader and a change. Nanoseconds of the steady clock; 0: never.
+struct near_sight_times {
+  std::atomic<std::int64_t> seen_ns{0};  ///< it was first answered with this change, or a later one
+  std::atomic<std::int64_t> old_ns{0};   ///< for so long it was answered with an older one
+  /// When it last asked for a fence before the change was acknowledged, and was answered before it,
+  /// too: by then its connection did well.
+  std::atomic<std::int64_t> did_well_ns{0};
+};
+
+/// Changes are numbered from 1 (0 is what stands there before them), readers from 0. One process
+/// writes: a value that is the change's number, or nothing.
 class near_board {
  public:
-  near_board(std::size_t readers, std::size_t changes);
-
-  std::size_t readers() const { return records_.size(); }
-  std::int64_t most_changes() const { return static_cast<std::int64_t>(acknowledged_.size()) - 1; }
-  reader_record& reader(std::size_t n) { return records_[n]; }
-  reader_record const& reader(std::size_t n) const { return records_[n]; }
-
-  near_stage stage() const { return head_[0].stage; }
-  void go_on_to(near_stage next) { head_[0].stage = next; }
-  /// There is something to be read.
-  bool begun() const { return head_[0].begun; }
-  void begin() { head_[0].begun = true; }
-  /// The writer has heard that nothing is to be written any more.
-  bool settled() const { return head_[0].settled; }
-  void settle() { head_[0].settled = true; }
-
-  // The writer.
-
-  /// The server has said yes to the next change.
-  void acknowledge(std::int64_t at_ns);
-  /// The number of the latest change that was acknowledged; 0: none.
-  std::int64_t acknowledged() const { return head_[0].acknowledged; }
-  std::int64_t acknowledged_at(std::int64_t change) const;
-  /// The server has not said yes in time. The change is written again.
-  void note_failed_write() { ++head_[0].failed_writes; }
-  std::int64_t failed_writes() const { return head_[0].failed_writes; }
-
-  // A reader: the thread of it that reads without fences.
-
   struct answer {
-    std::int64_t change = 0;
-    std::int64_t acknowledged = 0;  ///< as it was before the call
+    std::optional<std::int64_t> change{};  ///< none: there is no value
+    std::int64_t acknowledged = 0;         ///< as it was before all this
+    std::int64_t fence_ns = 0;             ///< when a fence was asked for; 0: it is behind none
     std::int64_t asked_ns = 0;
     std::int64_t answered_ns = 0;
   };
+
+  /// Behind the first `followed` changes it is not kept which reader was served them when.
+  near_board(std::size_t readers, std::size_t changes, std::size_t followed)
+      : records_(readers),
+        writes_(changes + 1),
+        times_(readers * (followed + 1)),
+        followed_(static_cast<std::int64_t>(followed)) {}
+
+  near_state& state() { return *state_; }
+  near_state const& state() const { return *state_; }
+  std::size_t readers() const { return records_.size(); }
+  near_record& reader(std::size_t n) { return records_[n]; }
+  near_record const& reader(std::size_t n) const { return records_[n]; }
+  bool all(std::atomic<bool> near_record::*holds) const {
+    return std::all_of(records_.begin(), records_.end(),
+                       [&](near_record const& one) { return (one.*holds).load(); });
+  }
+
+  std::int64_t most_changes() const { return static_cast<std::int64_t>(writes_.size()) - 1; }
+  std::int64_t followed() const { return followed_; }
+  std::int64_t acknowledged() const { return state_->acknowledged; }
+  std::int64_t acknowledged_at(std::int64_t change) const { return write_at(change).at_ns; }
+  near_sight_times const& times(std::size_t reader, std::int64_t change) const {
+    return times_[index(reader, change)];
+  }
+
+  /// The writer: the server has said yes to the next change.
+  void acknowledge(std::int64_t at_ns);
+  /// A reader; of each two threads at most, one of which reads behind fences.
   void note(std::size_t reader, answer const& got);
-
-  // The same reader's thread that reads behind fences.
-
-  /// `acknowledged` and `asked_ns`: as they were before the fence.
-  void note_fenced(std::size_t reader, answer const& got);
-
-  /// When the reader was first answered with this change, or a later one.
-  std::int64_t seen_at(std::size_t reader, std::int64_t change) const;
-  /// For how long behind the change the reader was answered with an older one; 0: never.
-  std::int64_t old_for(std::size_t reader, std::int64_t change) const;
-  /// When the reader last asked for a fence before the change was acknowledged, and was answered
-  /// before it, too: by then its connection did well. 0: never since the change before.
-  std::int64_t did_well_at(std::size_t reader, std::int64_t change) const;
-
-  complaint& why() { return head_[0].why; }
-  complaint const& why() const { return head_[0].why; }
+  /// How long ago, when it was asked for, what was seen had been replaced by a change that had been
+  /// acknowledged; none when it had not.
+  std::optional<std::int64_t> age_of(answer const& got) const;
 
  private:
-  using time = std::atomic<std::int64_t>;
-  struct head {
-    std::atomic<near_stage> stage{near_stage::starting};
-    std::atomic<bool> begun{false};
-    std::atomic<bool> settled{false};
-    std::atomic<std::int64_t> acknowledged{0};
-    std::atomic<std::int64_t> failed_writes{0};
-    complaint why;
+  // Plain: it is written before its change is acknowledged, and read behind that.
+  struct write {
+    std::int64_t at_ns;
+    bool is_nothing;
   };
 
   std::size_t index(std::size_t reader, std::int64_t change) const {
-    return reader * acknowledged_.size() + static_cast<std::size_t>(change);
+    return reader * static_cast<std::size_t>(followed_ + 1) + static_cast<std::size_t>(change);
   }
+  write const& write_at(std::int64_t change) const {
+    return writes_[static_cast<std::size_t>(change)];
+  }
+  void note_times(std::size_t reader, answer const& got);
 
-  shared_array<head> head_;
-  shared_array<reader_record> records_;
-  shared_array<time> acknowledged_;  // by change
-  shared_array<time> seen_;          // by reader and change
-  shared_array<time> old_;           // the same
-  shared_array<time> did_well_;      // the same
+  shared<near_state> state_;
+  shared_array<near_record> records_;
+  shared_array<write> writes_;            // by change
+  shared_array<near_sight_times> times_;  // by reader and change
+  std::int64_t const followed_;
 };
 
-}  // namespace herdlock::cli
+inline void near_board::acknowledge(std::int64_t at_ns) {
+  auto const number = acknowledged() + 1;
+  writes_[static_cast<std::size_t>(number)] = {at_ns, state_->nothing_follows};
+  state_->acknowledged = number;
+  state_->nothing_follows = false;
+}
+
+inline std::optional<std::int64_t> near_board::age_of(answer const& got) const {
+  // A nothing that is on its way, or has been acknowledged meanwhile, may be seen already.
+  if (!got.change && state_->nothing_follows) return std::nullopt;
+  auto seen = got.change.value_or(acknowledged());
+  while (!got.change && seen > 0 && !write_at(seen).is_nothing) --seen;
+  bool const is_nobodys_nothing = !got.change && seen == 0;
+  if (is_nobodys_nothing || seen >= got.acknowledged) return std::nullopt;
+  return got.asked_ns - acknowledged_at(seen + 1);
+}
+
+inline void near_board::note(std::size_t reader, answer const& got) {
+  near_record& who = records_[reader];
+  ++who.reads;
+  if (got.fence_ns != 0) ++who.fenced;
+  if (auto const age = age_of(got)) {
+    ++who.stale;
+    if (got.fence_ns != 0) ++who.stale_fenced;
+    if (*age > 1'000'000'000) ++who.stale_a_second;
+    raise_to(who.oldest_ns, *age);
+  }
+  if (got.change) return note_times(reader, got);
+  ++who.gone;
+  who.failed_ns = got.answered_ns;
+}
+
+inline void near_board::note_times(std::size_t reader, answer const& got) {
+  if (got.fence_ns != 0) {
+    bool const before_the_next = acknowledged() == got.acknowledged;
+    if (!before_the_next || got.acknowledged >= followed_) return;
+    times_[index(reader, got.acknowledged + 1)].did_well_ns = got.fence_ns;
+    return;
+  }
+  near_record& who = records_[reader];
+  who.answered_ns = got.answered_ns;
+  for (auto change = who.served + 1; change <= std::min(*got.change, followed_); ++change) {
+    times_[index(reader, change)].seen_ns = got.answered_ns;
+    who.served = change;
+  }
+  // It was asked for behind these, and is from before them.
+  for (auto change = *got.change + 1; change <= std::min(got.acknowledged, followed_); ++change) {
+    times_[index(reader, change)].old_ns = got.asked_ns - acknowledged_at(change);
+  }
+}
+
+}  // namespace herdlock::lab

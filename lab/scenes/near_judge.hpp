@@ -1,14 +1,17 @@
-// What came of `herdlock demo near`, and whether the promises of the near cache were kept.
+// What came of `near` and `near-soak`, and whether the promises of the near cache were kept.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstdint>
-#include <herdlock/types.hpp>
-#include <string>
-#include <vector>
 
 #include "scenes/near_board.hpp"
+#include "stage/clock.hpp"
+#include "stage/report.hpp"
+#include "terminal/duration.hpp"
 
-namespace herdlock::cli {
+namespace herdlock::lab {
 
 /// Whose connections stood still, and when. Times as on the board; 0: it has not come to that.
 struct near_freeze {
@@ -20,8 +23,19 @@ struct near_freeze {
 /// Whether the reader's connection stood still, or had to be made again behind that, between the
 /// change and its being served there. It does well again from the first change on that was served,
 /// or the first fence that was answered, before the next change came.
-bool stood_still(near_board const& board, near_freeze const& freeze, std::size_t reader,
-                 std::int64_t change);
+inline bool stood_still(near_board const& board, near_freeze const& freeze, std::size_t reader,
+                        std::int64_t change) {
+  if (reader < freeze.first_reader || freeze.from_ns == 0) return false;
+  auto const& times = board.times(reader, change);
+  if (times.seen_ns != 0 && times.seen_ns < freeze.from_ns) return false;
+  if (freeze.to_ns == 0) return true;
+  // Behind the freeze the connection is as good as new once it has brought something: until then
+  // the reader may have to connect again.
+  auto const at = board.acknowledged_at(change);
+  std::int64_t const served_before = board.times(reader, change - 1).seen_ns;
+  bool const has_brought_a_change = served_before >= freeze.to_ns && served_before <= at;
+  return !has_brought_a_change && times.did_well_ns < freeze.to_ns;
+}
 
 /// What one reader had of one change. Milliseconds from the acknowledgement; never negative.
 struct near_sight {
@@ -29,7 +43,13 @@ struct near_sight {
   double after_ms = 0;  ///< until it was served
   double old_ms = 0;    ///< for so long an older one was served
 };
-near_sight sight_of(near_board const& board, std::size_t reader, std::int64_t change);
+inline near_sight sight_of(near_board const& board, std::size_t reader, std::int64_t change) {
+  auto const& times = board.times(reader, change);
+  return {
+      .seen = times.seen_ns != 0,
+      .after_ms = in_ms(std::max<std::int64_t>(times.seen_ns - board.acknowledged_at(change), 0)),
+      .old_ms = in_ms(std::max<std::int64_t>(times.old_ns, 0))};
+}
 
 struct near_figures {
   struct sights {
@@ -48,17 +68,70 @@ struct near_figures {
   std::int64_t failures = 0;
   std::int64_t failed_writes = 0;
   std::int64_t fenced = 0;
+  std::int64_t stale = 0;
   std::int64_t stale_fenced = 0;
+  std::int64_t stale_a_second = 0;
+  double oldest_ms = 0;
   sights good;
   sights frozen;
 
   std::int64_t unseen() const { return good.unseen + frozen.unseen; }
   /// Of all reads that were answered; 0 where there were none.
-  double share_of_near_hits() const;
+  double share_of_near_hits() const {
+    return reads == 0 ? 0.0 : static_cast<double>(near_hits) / static_cast<double>(reads);
+  }
 };
-near_figures count(near_board const& board, near_freeze const& freeze);
 
-/// A sentence for each promise that was broken.
-std::vector<std::string> broken_promises(near_figures const& seen, milliseconds max_staleness);
+inline near_figures count(near_board const& board, near_freeze const& freeze) {
+  near_figures all;
+  all.changes = board.acknowledged();
+  all.failed_writes = board.state().failed_writes;
+  for (std::size_t reader = 0; reader < board.readers(); ++reader) {
+    near_record const& one = board.reader(reader);
+    all.reads += one.reads;
+    all.near_hits += one.near_hits;
+    all.gone += one.gone;
+    all.failures += one.failures;
+    all.fenced += one.fenced;
+    all.stale += one.stale;
+    all.stale_fenced += one.stale_fenced;
+    all.stale_a_second += one.stale_a_second;
+    all.oldest_ms = std::max(all.oldest_ms, in_ms(one.oldest_ns));
+    for (std::int64_t change = 1; change <= std::min(all.changes, board.followed()); ++change) {
+      near_sight const sight = sight_of(board, reader, change);
+      bool const still = stood_still(board, freeze, reader, change);
+      near_figures::sights& into = still ? all.frozen : all.good;
+      ++into.pairs;
+      into.old_ms = std::max(into.old_ms, sight.old_ms);
+      if (sight.seen) into.after_ms = std::max(into.after_ms, sight.after_ms);
+      if (!sight.seen) ++into.unseen;
+    }
+  }
+  return all;
+}
 
-}  // namespace herdlock::cli
+struct near_promises {
+  milliseconds max_staleness{};
+  milliseconds excess{0};         ///< that the machine may stand still
+  double share_of_near_hits = 0;  ///< with fewer it shows nothing
+};
+
+inline void judge_near(near_figures const& seen, near_promises const& promised, judge& into) {
+  auto const most = promised.max_staleness + promised.excess;
+  into.demand(seen.oldest_ms <= static_cast<double>(most.count()),
+              fmt::format("an old value was served for {:.1f} ms, more than max_staleness, {}{}",
+                          seen.oldest_ms, cli::say(promised.max_staleness),
+                          promised.excess.count() == 0
+                              ? std::string()
+                              : fmt::format(", and {}", cli::say(promised.excess))));
+  into.demand(seen.stale_fenced == 0,
+              fmt::format("{} of {} reads behind a fence were older than the fence",
+                          seen.stale_fenced, seen.fenced));
+  into.demand(seen.unseen() == 0,
+              fmt::format("{} times a process was never served a change", seen.unseen()));
+  into.demand(seen.share_of_near_hits() >= promised.share_of_near_hits,
+              fmt::format("near hits {:.1f} % of the reads, fewer than {:.0f} %: it shows nothing",
+                          100 * seen.share_of_near_hits(), 100 * promised.share_of_near_hits));
+}
+
+}  // namespace herdlock::lab

@@ -1,46 +1,61 @@
-// What `herdlock demo near` shows: a line for each change while it runs, and the figures. Throws
-// command_error (internal) when nobody takes it.
+// What `near` shows: a line for each change while it is played, and the figures.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <herdlock/types.hpp>
 #include <string>
 
 #include "scenes/near_judge.hpp"
-#include "scenes/near_options.hpp"
-#include "terminal/progress_line.hpp"
+#include "stage/stage.hpp"
 
-namespace herdlock::cli {
+namespace herdlock::lab {
+
+/// What was asked for.
+struct near_plan {
+  std::string url;
+  std::string shown;  ///< without its password
+  int processes = 8;
+  int frozen = 0;  ///< so many of them, the last ones; none without a freeze
+  milliseconds time{10'000};
+  milliseconds freeze{};
+  milliseconds max_staleness{1'000};
+  milliseconds every{};
+
+  int first_frozen() const { return processes - frozen; }
+  milliseconds before_freeze() const { return (time - freeze) * 2 / 5; }
+  milliseconds after_freeze() const { return time - freeze - before_freeze(); }
+  std::size_t most_changes() const { return static_cast<std::size_t>(time / every + 1); }
+};
 
 class near_teller {
  public:
-  /// Both outlive it.
-  near_teller(near_options const& options, near_board const& board)
-      : options_(options), board_(board) {}
+  /// All outlive it.
+  near_teller(near_plan const& plan, near_board const& board, stage& on)
+      : plan_(plan), board_(board), on_(on) {}
 
   /// The changes begin.
-  void begin(std::int64_t now_ns);
+  void begin();
   /// What the changes look like that have been followed by another since the last call.
-  void follow(std::int64_t now_ns);
+  void follow() { tell_up_to(board_.acknowledged() - 1); }
   /// The same for those that nothing has followed yet.
-  void catch_up(std::int64_t now_ns);
-  void frozen(std::int64_t now_ns);
-  void thawed(std::int64_t now_ns);
-
-  /// Both are the last that is written.
-  void figures(near_figures const& seen) const;
-  void json(near_figures const& seen, near_freeze const& freeze);
+  void catch_up() { tell_up_to(board_.acknowledged()); }
+  /// To the frozen connections: `does` of one, `do_` of several.
+  void event(char const* does, char const* do_);
+  void figures(near_figures const& seen, near_freeze const& freeze);
 
  private:
-  void row(std::int64_t change, std::int64_t now_ns);
+  void tell_up_to(std::int64_t change);
+  void row(std::int64_t change);
   std::string cell(std::size_t reader, std::int64_t change, std::int64_t now_ns) const;
-  void event(std::int64_t now_ns, char const* what);
-  double since_begin_ms(std::int64_t at_ns) const;
+  std::string line_of_frozen(near_figures::sights const& frozen) const;
+  json changes(near_freeze const& freeze) const;
 
-  near_options const& options_;
+  near_plan const& plan_;
   near_board const& board_;
-  progress_line progress_;
+  stage& on_;
   std::int64_t began_ns_ = 0;
   std::int64_t told_ = 0;  ///< the change whose line was the last one
 };
 
-}  // namespace herdlock::cli
+}  // namespace herdlock::lab

@@ -1,44 +1,55 @@
 // The database behind the cache: a table, a deliberately slow query, and a log that the database
-// itself keeps of every load. The log is what the demo counts; the guard under test is not asked.
+// itself keeps of every load. The log is what the scene counts; the guard under test is not asked.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <cstdint>
 #include <functional>
+#include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenes/product.hpp"
 
-namespace herdlock::cli {
+namespace herdlock::lab {
+
+/// One connection. Blocking; used by one thread at a time.
+class database {
+ public:
+  virtual ~database() = default;
+  /// The first row of what it answers; empty when there is none. Throws command_error.
+  virtual std::vector<std::string> run(std::string const& sql) = 0;
+};
+
+/// A kind of database, and what it says in words of its own. Each has a function SLEEP(seconds).
+struct origin_kind {
+  std::string_view scheme;
+  char const* example;  ///< a URL
+  /// Throws command_error: usage for the URL, unavailable for the database.
+  std::unique_ptr<database> (*open)(store_url const& url);
+
+  char const* tables;      ///< to select `name` from
+  char const* create_log;  ///< the table herdlock_demo_load
+  char const* insert_unless_there;
+  char const* most_sessions;  ///< to select: connections that we may open together
+};
+
+/// Those that this program was built with: each program says so for itself, as with its stores().
+std::span<origin_kind const> origins();
+extern origin_kind const sqlite_origin;  // origin_sqlite.cpp
+extern origin_kind const mysql_origin;   // origin_mysql.cpp
 
 /// Which loads belong together in the log.
 struct load_label {
-  std::string run;  ///< random, so that two demos may share a database
+  std::string run;  ///< random, so that two runs may share a database
   std::string mode;
   int expiry = 0;
-};
-
-/// One connection. Blocking; used by one thread at a time. Throws command_error.
-class origin_session {
- public:
-  virtual ~origin_session() = default;
-
-  /// Makes the tables and fills them, once per demo. Refuses a table `Product` of somebody else.
-  virtual void create() = 0;
-  /// Gives the hot product a new price; later loads must show it. The row as it is now.
-  virtual product revise(std::int64_t revision) = 0;
-  /// Writes the load into the log.
-  virtual void log_load(load_label const& label) = 0;
-  /// Reads the hot product slowly.
-  virtual product load() = 0;
-  /// The rows that loads of this run have written in this mode.
-  virtual std::int64_t count_loads(load_label const& label) = 0;
-  /// How many connections the database grants to all processes of the demo together.
-  virtual int max_sessions() = 0;
 };
 
 /// Where the database is, and how slow it is to be.
@@ -47,14 +58,34 @@ struct origin_terms {
   milliseconds load_time{50};
 };
 
-/// Opens one connection. Throws command_error: usage for the URL, unavailable for the database.
-std::unique_ptr<origin_session> open_origin(origin_terms const& terms);
+/// Throws command_error (usage) for a URL of no origin that this program has.
+origin_kind const& origin_kind_of(store_url const& url);
 
-std::unique_ptr<origin_session> open_sqlite_origin(store_url const& url, milliseconds load_time);
-std::unique_ptr<origin_session> open_mysql_origin(store_url const& url, milliseconds load_time);
+/// One connection. Blocking; used by one thread at a time. All of it throws command_error. A
+/// process that has one open starts no process.
+class origin {
+ public:
+  explicit origin(origin_terms const& terms);
 
-/// The name and price of the product at a revision, the same on every backend.
-product product_at(std::int64_t revision);
+  /// Makes the tables and fills them, once per run. Refuses a table `Product` of somebody else.
+  void create();
+  /// Gives the hot product a new price; later loads must show it.
+  void revise(std::int64_t revision);
+  /// Writes the load into the log.
+  void log_load(load_label const& label);
+  /// Reads the hot product slowly.
+  product load();
+  /// The rows that loads of this run have written in this mode.
+  std::int64_t count_loads(load_label const& label);
+  /// How many connections the database grants to all processes of the scene together.
+  int max_sessions();
+
+ private:
+  store_url const url_;
+  milliseconds const load_time_;
+  origin_kind const& kind_;
+  std::unique_ptr<database> const database_;
+};
 
 /// At most `size` loads at once, each on a thread and a connection of its own, as a service with
 /// a connection pool has them; more loads queue.
@@ -69,12 +100,12 @@ class origin_pool {
 
  private:
   boost::asio::awaitable<product> load_here(load_label label, std::function<void()> logged);
-  std::unique_ptr<origin_session> take();
+  std::unique_ptr<origin> take();
 
-  origin_terms terms_;
+  origin_terms const terms_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<origin_session>> idle_;
+  std::vector<std::unique_ptr<origin>> idle_;
   boost::asio::thread_pool threads_;
 };
 
-}  // namespace herdlock::cli
+}  // namespace herdlock::lab

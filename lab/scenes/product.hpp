@@ -3,14 +3,12 @@
 
 #include <boost/describe/class.hpp>
 #include <cstdint>
-#include <herdlock/cache.hpp>
+#include <herdlock/codec.hpp>
 #include <herdlock/codec_described.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 
-namespace herdlock::cli {
-
-/// The row that is hot.
-inline constexpr std::int64_t hot_product_id = 42;
+namespace herdlock::lab {
 
 struct product {
   std::int64_t id = 0;
@@ -23,15 +21,35 @@ struct product {
 };
 BOOST_DESCRIBE_STRUCT(product, (), (id, name, price_cents, revision))
 
+/// The row that is hot.
+inline constexpr std::int64_t hot_product_id = 42;
+/// Its name and price at a revision, the same in every database.
+inline product product_at(std::int64_t revision) {
+  return {hot_product_id, "Espresso machine, two groups", 249'900 + revision, revision};
+}
+
 /// A string of JSON, as many caches keep it.
 struct product_json {
   static constexpr layout form = layout::string;
 
-  static result<cache_value> encode(product const& p);
-  static result<product> decode(cache_value const& value);
+  static result<cache_value> encode(product const& p) {
+    nlohmann::json const made{
+        {"id", p.id}, {"name", p.name}, {"price_cents", p.price_cents}, {"revision", p.revision}};
+    return cache_value(made.dump());
+  }
+  static result<product> decode(cache_value const& value) {
+    auto const* text = std::get_if<std::string>(&value);
+    if (!text) return make_failure(errc::invalid_value, "the cached product is not a string");
+    auto const read = nlohmann::json::parse(*text, nullptr, false);
+    try {
+      return product{read.at("id"), read.at("name"), read.at("price_cents"), read.at("revision")};
+    } catch (nlohmann::json::exception const&) {
+      return make_failure(errc::invalid_value, "the cached product is not the JSON of a product");
+    }
+  }
 };
 
 /// A hash, in which others find the price without the rest.
 using product_fields = codec<product>;
 
-}  // namespace herdlock::cli
+}  // namespace herdlock::lab

@@ -1,65 +1,65 @@
-// What the soak's processes share: the guarded things, and what was seen at them.
+// What the processes of the soak share, and what is promised of it.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <string_view>
 
-namespace herdlock::cli {
+#include "stage/guarded_thing.hpp"
+#include "stage/report.hpp"
 
-/// Lives in memory that all processes map, so it has lock-free atomics only. It knows nothing of
-/// leases: whoever enters while somebody is inside is an overlap, whatever either of them holds.
-class soak_judge {
- public:
-  static constexpr int max_resources = 64;
+namespace herdlock::lab {
+
+struct soak_board {
+  static constexpr std::size_t max_resources = 64;
   using count = std::atomic<std::int64_t>;
-  static_assert(count::is_always_lock_free);
 
-  /// In memory shared with the processes that are forked later; lives as long as this process.
-  /// Throws command_error (internal) when there is none.
-  static soak_judge& in_shared_memory();
+  count turns_left{0};
+  count running{0};  ///< threads
+  count done{0};
+  count lost_wake_ups{0};  ///< waits that ended at their limit although the lock was passed on
+  count lost_leases{0};    ///< released, but not ours any more
+  count failures{0};       ///< the store could not do it
+  count longest_wait_ns{0};
+  count stalls{0};  ///< hand-overs that took longer than a second
+  std::array<guarded_thing, max_resources> things{};
+  std::array<count, max_resources> released_ns{};
+  complaint why{};  ///< the first failure
 
   /// One more acquisition is wanted. False: enough.
   bool take_turn() { return turns_left.fetch_sub(1) > 0; }
-  void stop() { turns_left.store(0); }
+  void stop() { turns_left = 0; }
 
-  /// What is done inside the lock on a resource: enter, one increment, leave. A token of 0 is none:
-  /// the store does not fence (`?dialect=plain`).
-  void guarded_work(int resource, std::uint64_t fencing);
-  void enter(int resource, std::uint64_t fencing);
-  void leave(int resource);
-  /// The first text is kept.
-  void complain(std::string_view text);
-  std::string_view complaint() const { return {complaint_.data()}; }
+  // From a release to the next grant. A resource that lay free while nobody asked has not stalled.
+  void note_release(std::size_t resource, std::int64_t now_ns) { released_ns[resource] = now_ns; }
+  void note_grant(std::size_t resource, std::int64_t now_ns, std::int64_t asked_ns) {
+    constexpr std::int64_t second_ns = 1'000'000'000;
+    std::int64_t const released = released_ns[resource];
+    raise_to(longest_wait_ns, now_ns - asked_ns);
+    if (released != 0 && now_ns - std::max(released, asked_ns) > second_ns) ++stalls;
+  }
 
-  /// All increments that were made inside the locks; one is missing for each that was overwritten.
-  std::int64_t guarded_increments() const;
-
-  count turns_left{0};
-  count done{0};
-  count overlaps{0};
-  count fencing_steps_back{0};
-  count lost_wake_ups{0};  ///< waits that ended at their limit although the lock was passed on
-  count lost_leases{0};    ///< released, but not ours any more
-  count failures{0};       ///< of the store
-  count longest_wait_us{0};
-  count stalls{0};  ///< hand-overs that took longer than a second
-
-  /// From a release to the next grant.
-  void note_release(int resource, std::int64_t now_us);
-  void note_grant(int resource, std::int64_t now_us, std::int64_t asked_us);
-
- private:
-  struct thing {
-    std::atomic<int> inside{0};
-    std::atomic<std::uint64_t> last_fencing{0};
-    count increments{0};  // read, then written: lost when two are inside
-    count released_us{0};
-  };
-  std::array<thing, max_resources> things_;
-  std::atomic<bool> complained_{false};
-  std::array<char, 512> complaint_{};
+  guarded_thing::findings seen() const {
+    guarded_thing::findings all;
+    for (auto const& each : things) all += each.seen();
+    return all;
+  }
 };
 
-}  // namespace herdlock::cli
+inline void judge_soak(soak_board const& board, judge& by) {
+  auto const seen = board.seen();
+  auto const none = [&by](std::int64_t number, char const* sentence) {
+    by.demand(number == 0, fmt::format(fmt::runtime(sentence), number));
+  };
+  none(seen.overlaps, "two were inside at once, {} times");
+  none(board.done - seen.writes, "{} increments were lost");
+  none(seen.steps_back, "a fencing token did not rise, {} times");
+  none(board.lost_wake_ups, "{} waits ended at their limit although the lock was passed on");
+  none(board.lost_leases, "{} leases were lost before their release");
+  none(board.failures, "the store failed {} times");
+}
+
+}  // namespace herdlock::lab

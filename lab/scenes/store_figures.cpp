@@ -1,32 +1,18 @@
 #include "scenes/store_figures.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <array>
+#include <atomic>
 #include <boost/asio/io_context.hpp>
-#include <chrono>
-#include <cmath>
 #include <herdlock/lock.hpp>
-#include <herdlock/open.hpp>
 #include <memory>
 #include <optional>
-#include <stdexcept>
-#include <thread>
 
-#include "stage/bench_board.hpp"
-#include "terminal/exit_code.hpp"
+#include "stage/place.hpp"
 
-namespace herdlock::cli {
-
-double store_figures::percentile(std::vector<double> values, double part) {
-  if (values.empty()) return 0;
-  auto const rank = std::ceil(part * static_cast<double>(values.size())) - 1;
-  auto const at = static_cast<std::ptrdiff_t>(std::max(0.0, rank));
-  std::nth_element(values.begin(), values.begin() + at, values.end());
-  return values[static_cast<std::size_t>(at)];
-}
-
-namespace store_bench {
+namespace herdlock::lab {
 namespace {
 
 using namespace std::chrono_literals;
@@ -35,20 +21,36 @@ constexpr milliseconds ttl = 30s;
 constexpr milliseconds longest_wait = 60s;
 constexpr milliseconds round_time = 1s;
 constexpr milliseconds hand_over_time = 3s;
+constexpr milliseconds hold = 1ms;
+constexpr std::size_t max_turns = 4096;
 
-std::string new_resource() { return "herdlock-bench:" + owner_token::generate().str(); }
+[[noreturn]] void give_up(std::string const& why) {
+  throw command_error(exit_code::unavailable, why);
+}
 
-[[noreturn]] void give_up(failure const& why) { throw std::runtime_error(why.message); }
+// Whatever goes wrong in such a process, it is the store that could not be measured.
+void start(stage& on, std::function<void()> const& work) {
+  on.processes().start("a measuring process", [work] {
+    try {
+      work();
+    } catch (std::exception const& e) {
+      give_up(e.what());
+    }
+  });
+}
+
+lease held_or_give_up(acquired held, char const* why) {
+  if (!held) give_up(why);
+  return std::move(*held);
+}
 
 // The whole bench in one thread: the store's own work and its users'.
 class users_at_once {
  public:
-  users_at_once(std::string const& url, int count) {
-    auto opened = try_open_store(url, {.executor = io_.get_executor()});
-    if (!opened) give_up(opened.error());
-    store_.emplace(std::move(*opened));
+  users_at_once(std::string const& url, int count)
+      : store_(open_here(url, {.executor = io_.get_executor()})) {
     for (int i = 0; i < count; ++i) {
-      users_.push_back(std::make_unique<user>(user{lock(*store_, new_resource()), *this}));
+      users_.push_back(std::make_unique<user>(user{lock(*store_, fresh_name()), *this}));
     }
   }
   ~users_at_once() {
@@ -64,13 +66,13 @@ class users_at_once {
   double run(milliseconds span) {
     pairs_ = 0;
     auto const begin = steady_ns();
-    until_ = begin + span.count() * 1'000'000;
+    until_ns_ = begin + in_ns(span);
     running_ = users_.size();
     for (auto& one : users_) one->next();
     io_.restart();
-    while (running_ > 0 && !trouble_.code) io_.run_one();
-    if (trouble_.code) give_up(trouble_);
-    return static_cast<double>(pairs_) * 1e9 / static_cast<double>(steady_ns() - begin);
+    while (running_ > 0 && !trouble_) io_.run_one();
+    if (trouble_) give_up(trouble_.message);
+    return static_cast<double>(pairs_) / in_seconds(steady_ns() - begin);
   }
 
  private:
@@ -80,7 +82,7 @@ class users_at_once {
     acquired held{};
 
     void next() {
-      if (steady_ns() >= all.until_) return static_cast<void>(--all.running_);
+      if (steady_ns() >= all.until_ns_) return static_cast<void>(--all.running_);
       where.async_try_acquire({.ttl = ttl}, [this](failure const& why, acquired got) {
         if (why) return static_cast<void>(all.trouble_ = why);
         if (!got) return all.lost("a resource of nobody else is busy");
@@ -100,106 +102,129 @@ class users_at_once {
   asio::io_context io_{1};
   std::optional<store> store_;
   std::vector<std::unique_ptr<user>> users_;
-  std::int64_t until_ = 0;
+  std::int64_t until_ns_ = 0;
   std::int64_t pairs_ = 0;
   std::size_t running_ = 0;
   failure trouble_;
 };
 
-double rate_of(std::string const& url, int users) {
-  bench_board board(1);
-  bench_processes process;
-  process.start(board, [&] {
+double rate_of(stage& on, std::string const& url, int users) {
+  shared<std::atomic<double>> rate;
+  start(on, [&] {
     users_at_once all(url, users);
     all.run(round_time / 10);  // connections, scripts, tables
-    board->rate = all.run(round_time);
+    *rate = all.run(round_time);
   });
-  process.await(board);
-  return board->rate;
+  on.await_end();
+  on.clear();
+  return *rate;
 }
 
-void contend(std::string const& url, std::string const& name, bench_board& board) {
-  auto const opened = open_store(url);
+struct turn {
+  std::int64_t acquired_ns;
+  std::int64_t released_ns;
+  std::int64_t burst;
+};
+
+struct burst_board {
+  pthread_barrier_t gate{};
+  std::atomic<std::size_t> turns{0};
+  std::atomic<bool> over{false};
+  std::array<turn, max_turns> log{};
+
+  burst_board() {
+    pthread_barrierattr_t across;
+    ::pthread_barrierattr_init(&across);
+    ::pthread_barrierattr_setpshared(&across, PTHREAD_PROCESS_SHARED);
+    ::pthread_barrier_init(&gate, &across, contenders);
+    ::pthread_barrierattr_destroy(&across);
+  }
+  void meet() { ::pthread_barrier_wait(&gate); }
+};
+
+void contend(std::string const& url, std::string const& name, burst_board& board) {
+  store const opened = open_here(url);
   lock const where(opened, name);
   where.inspect();
   auto const begin = steady_ns();
   for (std::int64_t burst = 0;; ++burst) {
     board.meet();
-    if (board->over) return;
-    auto held = where.acquire({.ttl = ttl, .wait = longest_wait});
-    if (!held) throw std::runtime_error("a wait of a minute was not enough for 8 contenders");
-    auto const turn = board->turns++;
-    board->log.at(turn) = {steady_ns(), 0, burst};
+    if (board.over) return;
+    lease held = held_or_give_up(where.acquire({.ttl = ttl, .wait = longest_wait}),
+                                 "a wait of a minute was not enough for 8 contenders");
+    turn& mine = board.log.at(board.turns++);
+    mine = {steady_ns(), 0, burst};
     std::this_thread::sleep_for(hold);
-    board->log.at(turn).released = steady_ns();
-    held->release();
+    mine.released_ns = steady_ns();
+    held.release();
     board.meet();
-    bool const full = board->turns + contenders > bench_board::max_turns;
-    if (full || steady_ns() - begin > hand_over_time.count() * 1'000'000) board->over = true;
+    bool const full = board.turns + contenders > max_turns;
+    if (full || steady_ns() - begin > in_ns(hand_over_time)) board.over = true;
   }
 }
 
-void hold_for_ever(std::string const& url, std::string const& name, bench_board& board) {
-  auto const opened = open_store(url);
-  auto const held = lock(opened, name).acquire({.ttl = crash_ttl, .wait = longest_wait});
-  if (!held) throw std::runtime_error("a resource of nobody else is busy");
-  board->holding = true;
+struct crash_board {
+  std::atomic<bool> holding{false};
+  std::atomic<bool> waiting{false};
+  std::atomic<std::int64_t> granted_ns{0};
+};
+
+void hold_for_ever(std::string const& url, std::string const& name, crash_board& board) {
+  store const opened = open_here(url);
+  lease const held =
+      held_or_give_up(lock(opened, name).acquire({.ttl = crash_ttl, .wait = longest_wait}),
+                      "a resource of nobody else is busy");
+  board.holding = true;
   while (true) ::pause();
 }
 
-void take_over(std::string const& url, std::string const& name, bench_board& board) {
-  auto const opened = open_store(url);
+void take_over(std::string const& url, std::string const& name, crash_board& board) {
+  store const opened = open_here(url);
   lock const where(opened, name);
-  while (!board->holding) std::this_thread::sleep_for(1ms);
+  while (!board.holding) std::this_thread::sleep_for(1ms);
   where.inspect();
-  board->waiting = true;
-  auto const held = where.acquire({.ttl = crash_ttl, .wait = longest_wait});
-  if (!held) throw std::runtime_error("a dead holder's lease did not end within a minute");
-  board->granted = steady_ns();
+  board.waiting = true;
+  lease const held = held_or_give_up(where.acquire({.ttl = crash_ttl, .wait = longest_wait}),
+                                     "a dead holder's lease did not end within a minute");
+  board.granted_ns = steady_ns();
 }
 
 }  // namespace
 
-void measure_pairs(std::string const& url, store_figures& into) {
-  into.pairs.push_back(rate_of(url, 1));
+void measure_pairs(stage& on, store_figures& of) { of.pairs.push_back(rate_of(on, of.url, 1)); }
+
+void measure_pairs_of_64(stage& on, store_figures& of) {
+  of.pairs_of_64.push_back(rate_of(on, of.url, 64));
 }
 
-void measure_pairs_of_64(std::string const& url, store_figures& into) {
-  into.pairs_of_64.push_back(rate_of(url, at_once));
-}
-
-void measure_hand_over(std::string const& url, store_figures& into) {
-  bench_board board(contenders);
-  auto const name = new_resource();
-  bench_processes processes;
-  for (int i = 0; i < contenders; ++i) {
-    processes.start(board, [&] { contend(url, name, board); });
-  }
-  processes.await(board);
+void measure_hand_over(stage& on, store_figures& of) {
+  shared<burst_board> board;
+  auto const name = fresh_name();
+  on.let_end();
+  for (int i = 0; i < contenders; ++i) start(on, [&] { contend(of.url, name, *board); });
+  on.await_end();
+  on.clear();
   for (std::size_t i = 1; i < board->turns; ++i) {
     auto const& [before, now] = std::pair(board->log[i - 1], board->log[i]);
     if (before.burst != now.burst) continue;
-    into.hand_over_ms.push_back(static_cast<double>(now.acquired - before.released) / 1e6);
+    of.hand_over_ms.push_back(in_ms(now.acquired_ns - before.released_ns));
   }
 }
 
-void measure_take_over(std::string const& url, store_figures& into) {
-  bench_board board(1);
-  auto const name = new_resource();
-  bench_processes processes;
-  processes.start(board, [&] { hold_for_ever(url, name, board); });
-  processes.start(board, [&] { take_over(url, name, board); });
-  auto const end = steady_ns() + longest_wait.count() * 1'000'000;
-  while (!board->waiting && steady_ns() < end && board->complaint[0] == 0) {
-    std::this_thread::sleep_for(1ms);
-  }
+void measure_take_over(stage& on, store_figures& of) {
+  shared<crash_board> board;
+  auto const name = fresh_name();
+  start(on, [&] { hold_for_ever(of.url, name, *board); });
+  start(on, [&] { take_over(of.url, name, *board); });
+  on.await(
+      "nobody waited for the holder", [&] { return board->waiting.load(); }, longest_wait);
   // The wait is asked for, but only the waiter's store knows when it stands in the queue.
-  std::this_thread::sleep_for(100ms);
+  on.pass(100ms);
   auto const killed = steady_ns();
-  processes.kill(0);
-  processes.await(board);
-  into.take_over_ms.push_back(static_cast<double>(board->granted - killed) / 1e6);
+  on.processes().kill(0);
+  on.await_end();
+  on.clear();
+  of.take_over_ms.push_back(in_ms(board->granted_ns - killed));
 }
 
-}  // namespace store_bench
-}  // namespace herdlock::cli
+}  // namespace herdlock::lab

@@ -26,7 +26,7 @@ void complain(complaint& why, std::string const& who, std::function<void()> cons
 
 }  // namespace
 
-cli::forked_process cast::forked(std::string const& name, std::function<void()> const& work) {
+forked_process cast::forked(std::string const& name, std::function<void()> const& work) {
   return {[this, &name, &work] { complain(*why_, name, work); }, [](std::string_view) {}};
 }
 

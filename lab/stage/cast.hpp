@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stage/shared.hpp"
-#include "terminal/forked_process.hpp"
+#include "stage/forked_process.hpp"
 
 namespace herdlock::lab {
 
@@ -26,6 +26,8 @@ class cast {
   /// else that it died.
   void look(may_end now);
   bool all_ended() const;
+  /// As look() has seen it.
+  bool ended(std::size_t number) const { return members_[number].gone; }
   /// Kills those that are left, and forgets all.
   void clear() { members_.clear(); }
 
@@ -33,18 +35,18 @@ class cast {
   void signal(std::size_t number, int signal) const { members_[number].process.signal(signal); }
   /// SIGKILL; it counts no more, until start_again().
   void kill(std::size_t number);
-  /// The same work in a new process, in the place of one that was killed.
+  /// The same work in a new process, in the place of one that was killed or has ended.
   void start_again(std::size_t number);
 
  private:
   struct member {
     std::string name;
     std::function<void()> work;
-    cli::forked_process process;
+    forked_process process;
     bool gone = false;
   };
 
-  cli::forked_process forked(std::string const& name, std::function<void()> const& work);
+  forked_process forked(std::string const& name, std::function<void()> const& work);
 
   shared<complaint> why_;
   std::vector<member> members_;

@@ -79,13 +79,24 @@ void options::flag(std::string const& name, bool& into, char const* does) {
 }
 
 void options::store(std::string& url, char const* does) {
-  app_.add_option("--store", url, does)->envname("HERDLOCK_STORE")->type_name("URL");
-  cli::add_store_file_option(app_, url);
+  auto const typed = std::make_shared<cli::store_arguments>();
+  cli::add_store_options(
+      app_, *typed,
+      fmt::format("{}\n(or HERDLOCK_STORE, or the file that HERDLOCK_STORE_FILE names)", does));
+  checks_.push_back([typed, &url] { url = cli::named_store(*typed); });
 }
 
 void options::stores(std::vector<std::string>& urls, char const* does) {
+  auto const files = std::make_shared<std::vector<std::string>>();
   app_.add_option("--store", urls, does)->type_name("URL")->expected(1)->take_all();
-  cli::add_store_files_option(app_, urls);
+  app_.add_option("--store-file", *files,
+                  fmt::format("{}; again for each further one", cli::about_store_file))
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all();
+  checks_.push_back([files, &urls] {
+    for (auto const& file : *files) urls.push_back(cli::url_in_file(file));
+  });
 }
 
 void options::check() const {

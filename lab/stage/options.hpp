@@ -41,7 +41,7 @@ class options {
   void text(std::string const& name, std::string& into, char const* does, char const* type);
   void flag(std::string const& name, bool& into, char const* does);
 
-  /// --store, --store-file and HERDLOCK_STORE. Empty: none was named.
+  /// --store, --store-file, HERDLOCK_STORE and HERDLOCK_STORE_FILE. Empty: none was named.
   void store(std::string& url, char const* does);
   /// --store and --store-file, again and again.
   void stores(std::vector<std::string>& urls, char const* does);

@@ -11,7 +11,8 @@
 #include <support/redis_server.hpp>
 
 #include "terminal/exit_code.hpp"
-#include "terminal/temp_folder.hpp"
+#include "stage/temp_folder.hpp"
+#include "terminal/store_argument.hpp"
 
 namespace herdlock::lab {
 
@@ -20,7 +21,7 @@ using cli::exit_code;
 
 struct place::own_place {
   std::optional<herdlock_test::redis_server> server;
-  std::optional<cli::temp_folder> folder;
+  std::optional<temp_folder> folder;
 };
 
 namespace {

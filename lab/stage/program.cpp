@@ -1,13 +1,10 @@
 #include "stage/program.hpp"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <list>
 
 #include "terminal/command_line.hpp"
 #include "terminal/notice.hpp"
-#include "terminal/usage_line.hpp"
 
 namespace herdlock::lab {
 namespace {
@@ -17,13 +14,10 @@ constexpr char const* lab_description =
 
 // What every scene has.
 struct command {
-  explicit command(listed_scene const& what, CLI::App& app)
-      : facts(what), scene_(what.make()), declared(app) {
+  explicit command(listed_scene const& what, CLI::App& app) : scene_(what.make()), declared(app) {
     scene_->declare(declared);
     declared.flag("--json", as_json, "Print the figures as JSON");
     if (what.draws) declared.text("--plot", picture, "Draw the figures into this file", "FILE.svg");
-    app.footer(std::string("\n") + what.help);
-    cli::usage_line::set(app, fmt::format("herdlock-lab {} [OPTIONS]", what.name));
   }
 
   int run() {
@@ -34,7 +28,6 @@ struct command {
     return on.end();
   }
 
-  listed_scene const& facts;
   std::unique_ptr<scene> scene_;
   options declared;
   bool as_json = false;
@@ -53,10 +46,12 @@ int run_program(int argc, char** argv, std::span<listed_scene const> scenes) {
                               "store cannot be used; 70 no memory\nor processes.");
     std::list<command> commands;
     for (auto const& each : scenes) {
-      CLI::App* const app = program.app().add_subcommand(each.name, each.does);
-      command& one = commands.emplace_back(each, *app);
-      program.add({app, [&one] { return one.run(); }});
+      CLI::App& app = cli::add_command(program.app(), each.name, each.does, "[OPTIONS]",
+                                       std::string("\n") + each.help);
+      command& one = commands.emplace_back(each, app);
+      program.add({&app, [&one] { return one.run(); }});
     }
+    program.add_help("The manual page, and the completion of the shells");
     return program.run({argv + 1, argv + argc});
   });
 }

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <utility>
 
 #include "terminal/standard_output.hpp"
 
@@ -21,6 +23,18 @@ std::size_t width_of(std::string const& text) {
   std::size_t wide = 0;
   for (unsigned char const c : text) wide += (c & 0xC0) != 0x80;
   return wide;
+}
+
+// `PING, slowest` and `ms`: `ping_slowest_ms`
+std::string key_of(std::string_view words, std::string_view unit = {}) {
+  std::string key;
+  bool is_gap = false;
+  for (unsigned char const c : fmt::format("{} {}", words, unit)) {
+    if (std::isalnum(c) && std::exchange(is_gap, false) && !key.empty()) key += '_';
+    if (std::isalnum(c)) key += static_cast<char>(std::tolower(c));
+    if (!std::isalnum(c)) is_gap = true;
+  }
+  return key;
 }
 
 void put(std::string_view text) {
@@ -88,8 +102,34 @@ void report::line(std::string_view text) const {
   if (!as_json_) put(std::string(text) + "\n");
 }
 
+void report::event(json const& what) const {
+  if (as_json_) put(what.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+void report::figure(std::string_view words, json value, std::string_view unit) {
+  if (value.is_number_float()) value = to_micros(value.get<double>());
+  auto const shown = value.is_number_integer() ? with_commas(value.get<std::int64_t>())
+                     : value.is_string()       ? value.get<std::string>()
+                                               : value.dump();
+  line(fmt::format("{:<52} {:>12}{}{}", words, shown, unit.empty() ? "" : " ", unit));
+  data_[key_of(words, unit)] = std::move(value);
+}
+
+void report::times(std::string_view words, latency_sum const& took) {
+  json& all = data_[key_of(words)];
+  all["count"] = took.count();
+  std::string text;
+  for (auto const& [name, share] :
+       {std::pair("p50", 0.5), {"p99", 0.99}, {"p99.9", 0.999}, {"slowest", 1.0}}) {
+    auto const ms = share == 1.0 ? took.slowest_ms() : took.percentile_ms(share);
+    all[key_of(name, "ms")] = to_micros(ms);
+    text += fmt::format("{} {} {:.3f} ms", text.empty() ? "" : ",", name, ms);
+  }
+  line(fmt::format("{}{}", words, text));
+}
+
 int report::end(judge const& judged) {
-  if (as_json_) {
+  if (as_json_ && !data_.is_null()) {
     // What a server said need not be UTF-8.
     put(data_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
@@ -99,8 +139,8 @@ int report::end(judge const& judged) {
     out << svg_;
     out.flush();
     if (!out) {
-      throw command_error(exit_code::unavailable, fmt::format("--plot {}: could not be written",
-                                                              picture_file_.string()));
+      throw command_error(exit_code::unavailable,
+                          fmt::format("--plot {}: could not be written", picture_file_.string()));
     }
     line("\nThe picture is in " + picture_file_.string());
   }

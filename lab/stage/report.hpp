@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stage/latencies.hpp"
 #include "terminal/exit_code.hpp"
 
 namespace herdlock::lab {
@@ -66,7 +67,14 @@ class report {
   /// A whole line, or several; a newline comes behind. Throws command_error when standard output
   /// does not take it.
   void line(std::string_view text) const;
-  /// What a program is to read. An array or an object.
+  /// With --json: an object on a line of its own, at once.
+  void event(json const& what) const;
+  /// A figure for both: the line `stale answers  1,200`, and `"stale_answers": 1200` in the data. A
+  /// unit stands behind the number, and at the end of the name.
+  void figure(std::string_view words, json value, std::string_view unit = {});
+  /// In one line `get p50 0.1 ms, …`; in the data `"get": {"count": …, "p50_ms": …, …}`.
+  void times(std::string_view words, latency_sum const& took);
+  /// What a program is to read at the end. An array or an object; none where events say it all.
   json& data() { return data_; }
   /// An SVG document.
   void picture(std::string svg) { svg_ = std::move(svg); }

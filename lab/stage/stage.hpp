@@ -63,8 +63,12 @@ class stage {
   void clear();
 
   /// On a terminal: what is done, and from a share that is known (0 to 1) the time that is left.
+  /// May be called as often as you like: the same words are shown ten times a second at most.
   void tell(std::string_view what, double share_done = 0);
   void tell_nothing() { progress_.show({}); }
+
+  /// Something could not be tried: the exit status is 69, unless a promise was broken.
+  void left_out() { otherwise_ = exit_code::unavailable; }
 
   /// The scene's end: the exit status.
   int end();
@@ -77,7 +81,10 @@ class stage {
   cast processes_;
   std::function<void()> meanwhile_;
   cast::may_end may_end_ = cast::may_end::no;
+  exit_code otherwise_ = exit_code::success;
   cli::progress_line progress_;
+  std::string told_;
+  std::int64_t told_ns_ = 0;
   std::int64_t began_ns_ = steady_ns();
 };
 

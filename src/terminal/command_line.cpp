@@ -7,8 +7,12 @@
 #include <cctype>
 #include <cstdio>
 #include <herdlock/printable.hpp>
+#include <herdlock/version.hpp>
+#include <memory>
 
 #include "terminal/exit_code.hpp"
+#include "terminal/manual.hpp"
+#include "terminal/standard_output.hpp"
 #include "terminal/usage_line.hpp"
 
 namespace herdlock::cli {
@@ -67,13 +71,36 @@ void let_names_be_those_of_commands(CLI::App& app) {
 
 command_line::command_line(std::string name, std::string description, std::string footer)
     : app_(std::move(description), name) {
-  app_.set_version_flag("--version", name + " " HERDLOCK_VERSION, "Print the version");
+  app_.set_version_flag("--version", name + " " + version, "Print the version");
   app_.footer(std::move(footer));
   usage_line::set(app_, name + " COMMAND [OPTIONS]");
 }
 
 void command_line::add(std::vector<runnable> commands) {
   for (auto& each : commands) add(std::move(each));
+}
+
+CLI::App& command_line::add_help(std::string const& about) {
+  struct questions {
+    bool man = false;
+    bool commands = false;
+    std::string completion;
+  };
+  auto const asked = std::make_shared<questions>();
+  CLI::App& made = add_command(app_, "help", about, "[--man | --completion SHELL | --commands]");
+  made.add_flag("--man", asked->man, "Print the manual page (roff)");
+  add_value(made, "--completion", asked->completion, "SHELL",
+            "Print the completion of bash, zsh or fish");
+  made.add_flag("--commands", asked->commands, "Print the commands, one per line");
+  add({&made, [this, asked] {
+         bool const shell = !asked->completion.empty();
+         fmt::print("{}", shell             ? completion(app_, asked->completion)
+                          : asked->man      ? man_page(app_)
+                          : asked->commands ? list_of_commands(app_)
+                                            : app_.help());
+         return 0;
+       }});
+  return made;
 }
 
 int command_line::fail_to_read(CLI::ParseError const& why) const {
@@ -98,10 +125,23 @@ int command_line::run(std::vector<std::string> words) {
     return fail_to_read(e);
   }
   for (auto const& [command, go] : commands_) {
-    if (command->parsed()) return go();
+    if (!command->parsed() || !command->get_subcommands().empty()) continue;
+    int const status = go();
+    flush_output();
+    return status;
   }
   fmt::print(stderr, "{}", app_.help());
   return static_cast<int>(exit_code::usage);
+}
+
+CLI::App& add_command(CLI::App& below, std::string const& name, std::string about,
+                      std::string const& usage, std::string footer) {
+  CLI::App& made = *below.add_subcommand(name, std::move(about));
+  std::string path = name;
+  for (CLI::App const* at = &below; at; at = at->get_parent()) path = at->get_name() + " " + path;
+  usage_line::set(made, path + " " + usage);
+  made.footer(std::move(footer));
+  return made;
 }
 
 int ended(std::string_view program, std::function<int()> const& work) {

@@ -19,11 +19,16 @@ class command_line {
 
   /// The program itself, for what is added below it.
   CLI::App& app() { return app_; }
+  /// Of commands below each other the last one typed runs.
   void add(runnable command) { commands_.push_back(std::move(command)); }
   void add(std::vector<runnable> commands);
+  /// `help`: the manual page, the completion of the shells and the list of commands, all from the
+  /// options as they are parsed. The command, for what is added below it.
+  CLI::App& add_help(std::string const& about);
 
   /// Reads the words and does what they say. Without a command the help goes to standard error.
-  /// Throws command_error for a command that there is not, and what the command throws.
+  /// Throws command_error for a command that there is not, for what standard output does not take,
+  /// and what the command throws.
   int run(std::vector<std::string> words);
 
  private:
@@ -32,6 +37,20 @@ class command_line {
   CLI::App app_;
   std::vector<runnable> commands_;
 };
+
+/// Adds a command. `usage` stands behind its name in the first line of its help, `footer` below its
+/// options.
+CLI::App& add_command(CLI::App& below, std::string const& name, std::string about,
+                      std::string const& usage, std::string footer = {});
+
+/// An option with a value of this type; what `into` is before is the default, and told.
+template <class T>
+CLI::Option* add_value(CLI::App& app, std::string name, T& into, char const* type,
+                       std::string about) {
+  return app.add_option(std::move(name), into, std::move(about))
+      ->type_name(type)
+      ->capture_default_str();
+}
 
 /// What `work` returns; what it throws is one line on standard error, behind the program's name,
 /// and the exit status that it stands for.

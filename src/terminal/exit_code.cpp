@@ -1,27 +1,20 @@
 #include "terminal/exit_code.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
 namespace herdlock::cli {
 
 exit_code exit_code_of(std::error_code const& code) {
-  if (code.category() != category()) return exit_code::unavailable;
-  switch (static_cast<errc>(code.value())) {
-    case errc::invalid_name:
-    case errc::invalid_owner:
-    case errc::invalid_ttl:
-    case errc::invalid_value:
-    case errc::invalid_url:
-    case errc::unknown_scheme:
-    case errc::not_built:
-    case errc::not_supported:
-      return exit_code::usage;
-    case errc::lost:
-      return exit_code::lost;
-    default:
-      return exit_code::unavailable;
-  }
+  if (code == errc::lost) return exit_code::lost;
+  constexpr std::array of_the_caller{errc::invalid_name,  errc::invalid_owner, errc::invalid_ttl,
+                                     errc::invalid_value, errc::invalid_url,   errc::unknown_scheme,
+                                     errc::not_built,     errc::not_supported};
+  auto const is_it = [&](errc one) { return code == one; };
+  bool const can_be_put_right = std::any_of(of_the_caller.begin(), of_the_caller.end(), is_it);
+  return can_be_put_right ? exit_code::usage : exit_code::unavailable;
 }
 
 void raise(failure const& why) {

@@ -1,4 +1,4 @@
-// What the command's exit status means, and the one error that carries it.
+// What a program's exit status means, and the one error that carries it.
 #pragma once
 
 #include <herdlock/error.hpp>
@@ -10,10 +10,9 @@ namespace herdlock::cli {
 /// 64 to 76 are those of <sysexits.h>, 126 and 127 those of the shells.
 enum class exit_code : int {
   success = 0,
-  not_all_answered = 1,  ///< demo: a request failed or got a wrong answer
-  promise_broken = 1,    ///< demo near, demo hotkey: what is promised did not come about
-  not_held = 1,          ///< release: there was nothing to take away
-  no_rule = 1,           ///< hot remove: there was none
+  promise_broken = 1,  ///< of a scene: what is promised did not come about
+  not_held = 1,        ///< release: there was nothing to take away
+  no_rule = 1,         ///< hot remove: there was none
   usage = 64,
   unavailable = 69,  ///< the store or the origin cannot be used
   internal = 70,

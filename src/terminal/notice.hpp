@@ -12,7 +12,7 @@
 #include <herdlock/printable.hpp>
 #include <string>
 
-#include "terminal/sigttou_blocked.hpp"
+#include "terminal/signals_blocked.hpp"
 #include "terminal/unique_fd.hpp"
 
 namespace herdlock::cli {
@@ -36,7 +36,7 @@ inline void write_elsewhere(std::string const& text) noexcept {
 }
 
 inline void write_at_once(std::string const& text) noexcept {
-  sigttou_blocked const passing;  // `stty tostop`
+  signals_blocked const passing(SIGTTOU);  // `stty tostop`
   struct stat about {};
   if (::fstat(STDERR_FILENO, &about) != 0) return;
   if (S_ISREG(about.st_mode)) {

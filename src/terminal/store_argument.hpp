@@ -1,9 +1,9 @@
-// Where a command's store is: said on the command line, in a file, or in the environment.
+// Where a store is: said on the command line, in a file, or in the environment.
 #pragma once
 
 #include <CLI/App.hpp>
+#include <filesystem>
 #include <string>
-#include <vector>
 
 namespace herdlock::cli {
 
@@ -12,18 +12,21 @@ struct store_arguments {
   std::string file;  ///< --store-file
 };
 
-/// Adds --store and --store-file.
-void add_store_options(CLI::App& app, store_arguments& arguments);
+inline constexpr char const* about_store_file =
+    "A file whose first line is the URL, for one with a password";
 
-/// Adds --store-file to a command with a --store of its own, which fills `into`: the URL in the
-/// file is as if it had been typed there. Parsing throws command_error as store_url_of does.
-void add_store_file_option(CLI::App& app, std::string& into);
-/// The same where --store may be given again and again.
-void add_store_files_option(CLI::App& app, std::vector<std::string>& into);
+/// Adds --store and --store-file. `about` the first of them.
+void add_store_options(CLI::App& app, store_arguments& arguments, std::string const& about);
 
-/// The first of --store, --store-file, HERDLOCK_STORE, the file that HERDLOCK_STORE_FILE names, the
-/// default store. Throws command_error: usage for both options at once and for a file that holds
-/// none, or a secret that everybody can read; unavailable for a file that cannot be read.
-std::string store_url_of(store_arguments const& arguments);
+/// Throws command_error: usage for a file that holds none, or a secret that everybody can read;
+/// unavailable for a file that cannot be read.
+std::string url_in_file(std::string const& file);
+
+/// The first of --store, --store-file, HERDLOCK_STORE, the file that HERDLOCK_STORE_FILE names;
+/// empty: there is none. Throws as url_in_file does.
+std::string named_store(store_arguments const& arguments);
+
+/// The `sqlite:` URL of a file, with what a URL gives a meaning to encoded.
+std::string sqlite_url(std::filesystem::path const& file);
 
 }  // namespace herdlock::cli

@@ -1,4 +1,4 @@
-// The line of progress of the demos.
+// The line of progress of what takes its time.
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <unistd.h>

@@ -48,4 +48,8 @@ std::string json_text(nlohmann::ordered_json const& what, json_form form) {
   return safe;
 }
 
+void print_json(nlohmann::ordered_json const& what) {
+  fmt::print("{}\n", json_text(what, json_form::indented));
+}
+
 }  // namespace herdlock::cli

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "terminal/sigttou_blocked.hpp"
+#include "terminal/signals_blocked.hpp"
 
 namespace herdlock::cli {
 
@@ -23,7 +23,7 @@ void terminal::give_to(pid_t group) const noexcept {
 
 void terminal::take_back() const noexcept {
   if (!foreground_) return;
-  sigttou_blocked const blocked;
+  signals_blocked const blocked(SIGTTOU);
   ::tcsetpgrp(file_.get(), ::getpgrp());
 }
 

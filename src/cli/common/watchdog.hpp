@@ -9,8 +9,8 @@
 #include <herdlock/types.hpp>
 #include <string>
 
-#include "terminal/unique_fd.hpp"
 #include "common/work_processes.hpp"
+#include "terminal/unique_fd.hpp"
 
 namespace herdlock::cli {
 

@@ -8,28 +8,82 @@
 #include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
 
-#include "terminal/exit_code.hpp"
 #include "common/guard.hpp"
-#include "common/ignored_signal.hpp"
+#include "common/signal_watch.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
 #include "terminal/notice.hpp"
-#include "common/signal_mask.hpp"
-#include "common/stopping.hpp"
 #include "terminal/warnings.hpp"
-#include "elect/elect_log.hpp"
 
 namespace herdlock::cli {
 namespace {
 
 constexpr milliseconds longest_rest{5'000};
 constexpr std::array ends_us{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-constexpr std::array forwarded{SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+std::string in_words(election_transition const& what) {
+  std::string const term = fmt::format("term {}", what.term.value);
+  switch (what.event) {
+    case election_event::campaign:
+      return "stands";
+    case election_event::rested:
+      return "stands again";
+    case election_event::granted:
+      return what.to == election_state::working ? "leads, " + term : term + " came too late";
+    case election_event::failed:
+      return what.to == election_state::waiting
+                 ? fmt::format("trouble with the store, trying on: {}", what.why.message)
+                 : "has withdrawn";
+    case election_event::refused:
+      return "refused: " + what.why.message;
+    case election_event::lost:
+      return fmt::format("{} is lost, stopping: {}", term, what.why.message);
+    case election_event::finished:
+      return "the command has ended by itself, " + term;
+    case election_event::stopped:
+      return what.to == election_state::waiting
+                 ? fmt::format("stopped, rests for {}", say(what.back_off))
+                 : "stopped, giving the term back";
+    case election_event::overdue:
+      return term + " is over, and the command has not stopped";
+    case election_event::resign:
+      return "resigns";
+    case election_event::released:
+      return what.why.code ? "gone; the term ends by its ttl: " + what.why.message : "gone";
+  }
+  return {};
+}
+
+// What is said about each transition, on standard error: standard output is the command's. Called
+// on the store's executor.
+class elect_log : public event_log {
+ public:
+  using event_log::event_log;
+  void tell(election_transition const& what);
+
+ private:
+  bool in_trouble_ = false;
+};
+
+// Without --verbose: what goes wrong, and that it is right again. The loss and the refusal are told
+// elsewhere.
+void elect_log::tell(election_transition const& what) {
+  event_log::tell(what);
+  bool const trouble = what.event == election_event::failed && what.to == election_state::waiting;
+  bool const worth_it = (trouble && !in_trouble_) || what.event == election_event::overdue ||
+                        (what.event == election_event::granted && in_trouble_) ||
+                        (what.event == election_event::released && what.why.code);
+  if (trouble) in_trouble_ = true;
+  if (what.event == election_event::granted) in_trouble_ = false;
+  if (form() == event_form::quiet && !worth_it) return;
+  bool const begins = what.event == election_event::campaign;
+  line(fmt::format("{}: {}{}", candidate(), in_words(what), begins ? " at " + store_name() : ""));
+}
 
 // A command that is started again and again has no use for the terminal, and Ctrl-C is for us.
 void let_go_of_the_terminal() {
@@ -48,13 +102,14 @@ class session {
   election_options terms();
   asio::awaitable<void> work(election_term& term);
   asio::awaitable<void> run(election_term& term);
-  void await_signal();
   void on_signal(int number);
 
   elect_options const& options_;
   prepared_command command_;
   asio::io_context io_;
-  asio::signal_set signals_{io_};
+  signal_watch signals_{io_,
+                        {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT},
+                        [this](int number) { on_signal(number); }};
   guard* guard_ = nullptr;
   store store_;
   std::optional<elect_log> log_;
@@ -68,32 +123,25 @@ class session {
 
 session::session(elect_options const& options)
     : options_(options),
-      command_(options.command),
-      store_(value_or_raise(try_open_store(options.store_url))),
-      election_(store_, options.name,
+      command_(options.work.command),
+      store_(value_or_raise(try_open_store(options.work.where.url))),
+      election_(store_, options.work.name,
                 {[this](election_term& term) { return work(term); },
                  [this](election_term&) -> asio::awaitable<void> {
                    if (guard_) guard_->end();
                    co_return;
                  }},
                 terms()) {
-  log_.emplace(event_log(options.name.str(), election_.candidate(), store_.display_name()),
-               options.log);
-  if (options.store_named == store_choice::by_default) log_->warns(about_default_store());
-  for (int const number : ends_us) {
-    if (!ignored(number)) signals_.add(number);
-  }
-  for (int const number : forwarded) {
-    if (number == SIGCONT || !ignored(number)) signals_.add(number);
-  }
-  await_signal();
+  log_.emplace(options.work.name.str(), election_.candidate(), store_.display_name(),
+               options.work.log);
+  if (options.work.where.by_default) log_->warn(about_default_store());
   open_signals();
 }
 
 election_options session::terms() {
   election_options asked;
-  asked.ttl = options_.ttl;
-  asked.grace = stopping_times_in(store_, options_.grace, options_.ttl).grace;
+  asked.ttl = options_.work.ttl;
+  asked.grace = options_.work.stopping_in(store_).grace;
   asked.back_off_first = options_.rest;
   asked.back_off_most = std::max(longest_rest, options_.rest);
   asked.candidate = options_.candidate;
@@ -124,7 +172,7 @@ asio::awaitable<void> session::run(election_term& term) {
   if (terms_ == 1) log_->notes(store_);
   if (term.stop_token().stop_requested()) co_return;
   std::string const number = std::to_string(term.number().value);
-  command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
+  command_.set_environment({{"HERDLOCK_RESOURCE", options_.work.name.str()},
                             {"HERDLOCK_TERM", number},
                             {"HERDLOCK_FENCING_TOKEN", number},
                             {"HERDLOCK_CANDIDATE", term.candidate()}});
@@ -133,25 +181,16 @@ asio::awaitable<void> session::run(election_term& term) {
     last_status_ = status;
     ended.cancel();
   };
-  auto const [grace, told] = stopping_times_in(store_, options_.grace, options_.ttl);
-  guard_terms asked{
-      .name = options_.name.str(), .grace = grace, .notice = told, .terminal = job_control::none};
-  // The transition tells it.
-  if (options_.log == event_form::json) asked.tell_loss = [](auto const&, auto const&) {};
-  asked.tell_trouble = [this](auto const& text) { log_->warns(text); };
+  auto const [grace, told] = options_.work.stopping_in(store_);
+  guard_terms asked{.grace = grace, .notice = told, .terminal = job_control::none};
+  // To programs the transition tells it.
+  asked.tell_loss = [this](auto const& text, auto const&) { log_->line(text); };
+  asked.tell_trouble = [this](auto const& text) { log_->warn(text); };
   guard guarded(io_, term.held(), std::move(asked), command_, on_end);
   guard_ = &guarded;
   auto waiting = ended.async_wait(asio::as_tuple(asio::use_awaitable));
   co_await std::move(waiting);
   guard_ = nullptr;
-}
-
-void session::await_signal() {
-  signals_.async_wait([this](boost::system::error_code code, int number) {
-    if (code) return;
-    await_signal();
-    on_signal(number);
-  });
 }
 
 void session::on_signal(int number) {
@@ -171,10 +210,7 @@ int session::go() {
     io_.stop();
   };
   election_.async_campaign(asio::bind_executor(io_.get_executor(), done));
-  while (!outcome) {
-    io_.restart();
-    io_.run();
-  }
+  run_until(io_, [&] { return outcome.has_value(); });
   warnings_.tell(store_);
   if (fatal_) std::rethrow_exception(fatal_);
   if (*outcome) raise(*outcome);
@@ -187,11 +223,6 @@ int elect(elect_options const& options) {
   prepare_standard_streams();
   let_go_of_the_terminal();
   return session(options).go();
-}
-
-int print_diagram(diagram_format format) {
-  fmt::print("{}", election_diagram(format));
-  return 0;
 }
 
 }  // namespace herdlock::cli

@@ -1,5 +1,3 @@
-#include "hot/hot_lines.hpp"
-
 #include <signal.h>
 
 #include <boost/asio/steady_timer.hpp>
@@ -8,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "terminal/exit_code.hpp"
 #include "common/json_text.hpp"
+#include "hot/hot_watch.hpp"
+#include "terminal/exit_code.hpp"
 #include "terminal/notice.hpp"
 #include "terminal/standard_output.hpp"
-#include "hot/hot_watch.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -1,5 +1,3 @@
-#include "hot/hot_screen.hpp"
-
 #include <fcntl.h>
 #include <signal.h>
 
@@ -15,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "terminal/exit_code.hpp"
 #include "hot/hot_watch.hpp"
 #include "hot/screen_terminal.hpp"
+#include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {

@@ -98,31 +98,8 @@ std::string readable_bytes(std::uint64_t bytes) {
   return fmt::format("{:.{}f} {}", size, unit == 0 || size >= 99.95 ? 0 : 1, units[unit]);
 }
 
-std::string rate_of(surveyed_key const& one, survey const&) { return readable(one.rate); }
-
-std::string bounds_of(surveyed_key const& one, survey const&) {
-  if (one.high > 0) return fmt::format("{} to {}", readable(one.low), readable(one.high));
-  return one.low > 0 ? fmt::format("{} or more", readable(one.low)) : "";
-}
-
-std::string share_of(surveyed_key const& one, survey const&) {
-  return one.share ? fmt::format("{:.1f} %", 100 * *one.share) : "";
-}
-
-std::string reads_of(surveyed_key const& one, survey const&) {
-  return one.reads ? readable(*one.reads) : "";
-}
-
-std::string writes_of(surveyed_key const& one, survey const&) {
-  return one.writes ? readable(*one.writes) : "";
-}
-
-std::string size_of(surveyed_key const& one, survey const&) {
-  return one.bytes ? readable_bytes(*one.bytes) : "";
-}
-
 // By how many of those that have reported, and since when.
-std::string kept_of(surveyed_key const& one, survey const&) {
+std::string kept_of(surveyed_key const& one) {
   if (!one.kept_by) return "";
   std::string text = std::to_string(*one.kept_by);
   if (one.reporters) text += fmt::format(" of {}", *one.reporters);
@@ -130,24 +107,40 @@ std::string kept_of(surveyed_key const& one, survey const&) {
   return text;
 }
 
-std::string processes_of(surveyed_key const& one, survey const&) {
-  return one.processes ? std::to_string(*one.processes) : "";
+std::string bounds_of(surveyed_key const& one) {
+  if (one.high > 0) return fmt::format("{} to {}", readable(one.low), readable(one.high));
+  return one.low > 0 ? fmt::format("{} or more", readable(one.low)) : "";
+}
+
+std::string or_empty(std::optional<double> const& number) {
+  return number ? readable(*number) : "";
 }
 
 struct known_column {
   char const* head;
-  std::string (*cell)(surveyed_key const& one, survey const& seen);  // empty: not known
+  std::string (*cell)(surveyed_key const& one);  // empty: not known
 };
 
 // The last ones go first when there is no room.
-constexpr std::array<known_column, 8> all_columns{{{"RATE/S", rate_of},
-                                                   {"BOUNDS", bounds_of},
-                                                   {"SHARE", share_of},
-                                                   {"READS/S", reads_of},
-                                                   {"WRITES/S", writes_of},
-                                                   {"SIZE", size_of},
-                                                   {"KEPT", kept_of},
-                                                   {"SEEN IN", processes_of}}};
+constexpr std::array<known_column, 8> all_columns{{
+    {"RATE/S", [](surveyed_key const& one) { return readable(one.rate); }},
+    {"BOUNDS", bounds_of},
+    {"SHARE",
+     [](surveyed_key const& one) {
+       return one.share ? fmt::format("{:.1f} %", 100 * *one.share) : "";
+     }},
+    {"READS/S", [](surveyed_key const& one) { return or_empty(one.reads); }},
+    {"WRITES/S", [](surveyed_key const& one) { return or_empty(one.writes); }},
+    {"SIZE",
+     [](surveyed_key const& one) {
+       return one.bytes ? readable_bytes(*one.bytes) : std::string();
+     }},
+    {"KEPT", kept_of},
+    {"SEEN IN",
+     [](surveyed_key const& one) {
+       return one.processes ? std::to_string(*one.processes) : std::string();
+     }},
+}};
 constexpr std::size_t enough_for_a_key = 16;
 
 // The head, and a cell for each key.
@@ -159,7 +152,7 @@ std::vector<filled_column> filled_columns(survey const& seen) {
     filled_column one{head};
     bool known = false;
     for (auto const& key : seen.keys) {
-      one.push_back(cell(key, seen));
+      one.push_back(cell(key));
       known = known || !one.back().empty();
       if (one.back().empty()) one.back() = "-";
     }
@@ -218,15 +211,8 @@ std::vector<std::string> remarks_of(hot_view const& now, screen_size size) {
 }  // namespace
 
 std::string_view name_of(survey_source source) {
-  switch (source) {
-    case survey_source::clients:
-      return "clients";
-    case survey_source::monitor:
-      return "monitor";
-    case survey_source::lfu:
-      return "lfu";
-    case survey_source::server:
-      return "server";
+  for (auto const& [name, one] : survey_sources) {
+    if (one == source) return name;
   }
   return "";
 }

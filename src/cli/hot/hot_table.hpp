@@ -3,16 +3,23 @@
 
 #include <cstddef>
 #include <herdlock/survey.hpp>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace herdlock::cli {
 
-/// As it is written behind --source.
+/// As they are written behind --source.
+inline constexpr std::initializer_list<std::pair<char const*, survey_source>> survey_sources{
+    {"clients", survey_source::clients},
+    {"monitor", survey_source::monitor},
+    {"lfu", survey_source::lfu},
+    {"server", survey_source::server}};
 std::string_view name_of(survey_source source);
 
 /// In three digits or so: `0`, `7.4`, `950`, `12.3 k`, `4.5 M`.

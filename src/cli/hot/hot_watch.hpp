@@ -1,17 +1,26 @@
 // Looks again and again, until somebody ends it.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
+#include <herdlock/survey.hpp>
 #include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
 
-#include "hot/hot_question.hpp"
+#include "common/json_text.hpp"
+#include "common/signal_watch.hpp"
 #include "hot/hot_table.hpp"
-#include "hot/looker.hpp"
 
 namespace herdlock::cli {
+
+/// What is asked of a store, checked.
+struct hot_question {
+  std::string url;
+  std::string shown;  ///< the URL without its password
+  survey_request request;
+};
 
 enum class hot_news {
   looked,
@@ -52,10 +61,10 @@ class hot_watch {
   // It looks; it does not begin a look, and is stopped when the last one has ended; it only waits.
   enum class pace { going, stopping, resting };
 
-  void await_signal();
   void stop_after_the_look();
   void stop_until_continued();
   void look();
+  void ask(std::stop_token const& stop);
   void took(result<survey> seen);
   void tell(hot_news news) const;
   void look_later();
@@ -64,7 +73,7 @@ class hot_watch {
   milliseconds const interval_;
   clock::time_point const began_ = clock::now();
   boost::asio::io_context io_;
-  boost::asio::signal_set signals_;
+  signal_watch signals_;
   boost::asio::steady_timer timer_;
   told on_news_;
   hot_view view_;
@@ -73,7 +82,15 @@ class hot_watch {
   pace pace_ = pace::resting;
   bool looked_ = false;
   bool abandoned_ = false;  // the look that is under way: nobody wants its answer
-  looker looker_;
+  bool under_way_ = false;
+  std::jthread thread_;  // of the look that is under way: it blocks
 };
+
+/// On a terminal: a live screen, until q, Ctrl-D, the end of the terminal (all 0), or a signal. The
+/// terminal is as it was then, and while it is stopped (Ctrl-Z). Returns the exit status; throws
+/// command_error.
+int watch_on_screen(hot_question const& asked, milliseconds interval);
+/// Where there is no screen: a line for each key of each look, or a list in one line.
+int watch_in_lines(hot_question const& asked, milliseconds interval, output_form form);
 
 }  // namespace herdlock::cli

@@ -8,80 +8,48 @@
 #include <herdlock/open.hpp>
 #include <herdlock/url.hpp>
 #include <iterator>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "terminal/duration.hpp"
-#include "terminal/exit_code.hpp"
 #include "common/json_text.hpp"
-#include "terminal/notice.hpp"
-#include "terminal/usage_line.hpp"
 #include "hot/rule_table.hpp"
 #include "hot/rule_times.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
+#include "terminal/notice.hpp"
 
 namespace herdlock::cli {
 namespace {
 
 constexpr std::chrono::hours longest_rule{24 * 3660};
 
-constexpr char const* add_footer = R"(
-Rules are kept in the store, for the caches (cache<T>) with the prefix of --cache
-that were made with rules = on (cache_options::rules). Those that run obey within
-moments. Behind the rule it says how many processes listen for it now, where the
-store can tell (Redis, Valkey): who was never called yet does not.
+constexpr char const* add_footer =
+#include "hot/add_help.txt"
+    ;
 
-  (nothing)  pin: KEY is kept in each process, read often or not. One key is so
-             from ten seconds before its time, so that it can be loaded by then.
-  --deny     KEY is never kept in a process, however often it is read. It wins
-             over all others.
-  --keep     For entries that other programs write: while KEY is hot, its time
-             to live in the store is lengthened, at most --at-most beyond the
-             expiry that was seen first. It is never shortened.
+constexpr char const* remove_footer =
+#include "hot/remove_help.txt"
+    ;
 
-A TIME is 2026-12-01T12:00, of this machine's zone, or with Z or +01:00 behind
-it. A rule without --from holds at once, one without --until and --for until it
-is removed. A rule for the same KEY that does the same is replaced, and told.
---json prints {added, replaced, listeners}, the first two as list does, replaced
-null for none; listeners null where the store cannot tell.
+constexpr char const* list_footer =
+#include "hot/list_help.txt"
+    ;
 
-Examples:
-  herdlock hot add sale --cache product: --from 2026-12-01T12:00 --for 2h
-  herdlock hot add user: --begins --deny --cache product:
-
-Exit status:
-  0    the rule is there
-  64   usage: a bad option or URL, a store that keeps no rules
-  69   the store is unavailable, may not be asked, or others change the rules
-       again and again
-  70   done, but standard output cannot be written)";
-
-constexpr char const* remove_footer = R"(
-Takes the rules for KEY away: those for that one key, or with --begins those for
-all keys that begin so. With --pin, --deny or --keep only such ones.
---json prints a list of what was removed, as list does.
-
-Exit status:
-  0    removed      1    there was none
-  64   usage: a bad option or URL, a store that keeps no rules
-  69   the store is unavailable, may not be asked, or others change the rules
-       again and again
-  70   done, but standard output cannot be written)";
-
-constexpr char const* list_footer = R"(
-A line for each rule: what it does, its key, for which keys it is (exact: that
-one; begins: all that begin so), from when, until when, and whether it is in
-force now, by this machine's clock. Rules that are over stay until somebody
-removes them.
-
---json prints a list of {action, key, match, from, until, in_force}, and of keep
-keep_at_most_ms. Times are of UTC, null for none. A key with bytes that are no
-text, or a backslash, has key_escaped, too: printf %b of Bash gives its bytes
-back, as remove takes them.
-
-Exit status:
-  0    also when there is none
-  64   usage: a bad option or URL, a store that keeps no rules
-  69   the store is unavailable, or may not be asked)";
+// As typed; one of the commands is given, so they share.
+struct rule_arguments {
+  std::string key;
+  std::string cache;
+  std::string from;
+  std::string until;
+  std::string lasts;  // --for
+  std::string at_most;
+  bool pin = false;
+  bool deny = false;
+  bool keep = false;
+  bool begins = false;
+  bool json = false;
+};
 
 std::string key_of(rule_arguments const& given) {
   if (given.key.empty() && !given.begins) {
@@ -143,31 +111,20 @@ hot_rule rule_of(rule_arguments const& given) {
   return made;
 }
 
-store_url url_of_rules(std::string const& text) {
-  auto url = value_or_raise(store_url::parse(text));
-  if (url.scheme == "memory") {
-    throw command_error(exit_code::usage,
-                        "memory: lives in one process; there is nothing to see from another "
-                        "(redis://…)");
-  }
-  return url;
-}
-
 store store_of_rules(store_arguments const& given) {
-  auto const text = store_url_of(given);
-  url_of_rules(text);
-  return value_or_raise(try_open_store(text));
+  return value_or_raise(try_open_store(shared_store_of(given).url));
 }
 
 // Who only reads makes no file.
 hot_rules rules_in(store_arguments const& given, std::string const& prefix) {
-  auto const url = url_of_rules(store_url_of(given));
+  auto const text = shared_store_of(given).url;
+  auto const url = value_or_raise(store_url::parse(text));
   std::error_code ignored;
   if (url.scheme == "sqlite" && !url.path.empty() && !std::filesystem::exists(url.path, ignored)) {
     notice(url.path + " does not exist: nobody has used this store yet");
     return {};
   }
-  return read_hot_rules(store_of_rules(given), prefix);
+  return read_hot_rules(value_or_raise(try_open_store(text)), prefix);
 }
 
 // Of the same keys, doing the same.
@@ -220,7 +177,7 @@ int add_rule(store_arguments const& where, rule_arguments const& given) {
         {"added", rule_json(added, now)}, {"replaced", nullptr}, {"listeners", nullptr}};
     if (before) told["replaced"] = rule_json(*before, now);
     if (listening.count) told["listeners"] = *listening.count;
-    fmt::print("{}\n", json_text(told, json_form::indented));
+    print_json(told);
     return 0;
   }
   if (before) fmt::print("replaced: {}\n", rule_line(*before));
@@ -247,7 +204,7 @@ int remove_rules(store_arguments const& where, rule_arguments const& given) {
   int const status = static_cast<int>(removed.empty() ? exit_code::no_rule : exit_code::success);
   if (given.json) {
     auto const now = hot_rule::time::clock::now();
-    fmt::print("{}\n", json_text(rules_json(removed, now), json_form::indented));
+    print_json(rules_json(removed, now));
     return status;
   }
   for (auto const& one : removed) fmt::print("removed: {}\n", rule_line(one));
@@ -261,7 +218,7 @@ int list_rules(store_arguments const& where, rule_arguments const& given) {
   auto const found = rules_in(where, given.cache);
   auto const now = hot_rule::time::clock::now();
   if (given.json) {
-    fmt::print("{}\n", json_text(rules_json(found.rules, now), json_form::indented));
+    print_json(rules_json(found.rules, now));
   } else if (found.rules.empty()) {
     fmt::print("there are no rules for {}\n", of_cache(given.cache));
   } else {
@@ -270,15 +227,16 @@ int list_rules(store_arguments const& where, rule_arguments const& given) {
   return 0;
 }
 
-CLI::App* add_below(CLI::App& hot, store_arguments& where, rule_arguments& given,
-                    std::string const& name, char const* about) {
-  CLI::App* const made = hot.add_subcommand(name, about);
-  add_store_options(*made, where);
-  made->add_option("--cache", given.cache,
-                   "The prefix of the caches (cache_options::prefix); '' for none")
+CLI::App& add_below(CLI::App& hot, store_arguments& where, rule_arguments& given,
+                    std::string const& name, char const* about, char const* usage,
+                    char const* footer) {
+  CLI::App& made = add_command(hot, name, about, usage, footer);
+  add_store_options(made, where);
+  made.add_option("--cache", given.cache,
+                  "The prefix of the caches (cache_options::prefix); '' for none")
       ->type_name("PREFIX")
       ->required();
-  made->add_flag("--json", given.json, "For programs");
+  made.add_flag("--json", given.json, "For programs");
   return made;
 }
 
@@ -294,43 +252,32 @@ void take_key_and_kind(CLI::App& command, rule_arguments& given, char const* abo
 }
 
 void take_times_and_bound(CLI::App& command, rule_arguments& given) {
-  command.add_option("--from", given.from, "When it begins to hold")->type_name("TIME");
-  auto* const until =
-      command.add_option("--until", given.until, "When it ends to hold")->type_name("TIME");
-  command.add_option("--for", given.lasts, "How long it holds: 30m, 2h, up to ten years")
-      ->type_name("TIME")
+  add_value(command, "--from", given.from, "TIME", "When it begins to hold");
+  auto* const until = add_value(command, "--until", given.until, "TIME", "When it ends to hold");
+  add_value(command, "--for", given.lasts, "TIME", "How long it holds: 30m, 2h, up to ten years")
       ->excludes(until);
-  command
-      .add_option("--at-most", given.at_most,
-                  fmt::format("Of --keep: so much beyond the first expiry seen (default: {})",
-                              say_exactly(hot_rule().keep_at_most)))
-      ->type_name("TIME");
+  add_value(command, "--at-most", given.at_most, "TIME",
+            fmt::format("Of --keep: so much beyond the first expiry seen (default: {})",
+                        say_exactly(hot_rule().keep_at_most)));
 }
 
 }  // namespace
 
-std::vector<runnable> add_rule_commands(CLI::App& hot, store_arguments& where,
-                                        rule_arguments& arguments) {
-  auto& given = arguments;
-  CLI::App* const adding =
-      add_below(hot, where, given, "add", "Say in advance which keys are hot, and which never");
-  usage_line::set(*adding, "herdlock hot add KEY --cache PREFIX [OPTIONS]");
-  take_key_and_kind(*adding, given, "For all keys that begin with KEY");
-  take_times_and_bound(*adding, given);
-  adding->footer(add_footer);
-
-  CLI::App* const removing = add_below(hot, where, given, "remove", "Take a rule away");
-  usage_line::set(*removing, "herdlock hot remove KEY --cache PREFIX [OPTIONS]");
-  take_key_and_kind(*removing, given, "The rule for all keys that begin with KEY");
-  removing->footer(remove_footer);
-
-  CLI::App* const listing = add_below(hot, where, given, "list", "Tell which rules there are");
-  usage_line::set(*listing, "herdlock hot list --cache PREFIX [OPTIONS]");
-  listing->footer(list_footer);
-
-  return {{adding, [&where, &given] { return add_rule(where, given); }},
-          {removing, [&where, &given] { return remove_rules(where, given); }},
-          {listing, [&where, &given] { return list_rules(where, given); }}};
+std::vector<runnable> add_rule_commands(CLI::App& hot, store_arguments& where) {
+  auto const given = std::make_shared<rule_arguments>();
+  CLI::App& adding =
+      add_below(hot, where, *given, "add", "Say in advance which keys are hot, and which never",
+                "KEY --cache PREFIX [OPTIONS]", add_footer);
+  take_key_and_kind(adding, *given, "For all keys that begin with KEY");
+  take_times_and_bound(adding, *given);
+  CLI::App& removing = add_below(hot, where, *given, "remove", "Take a rule away",
+                                 "KEY --cache PREFIX [OPTIONS]", remove_footer);
+  take_key_and_kind(removing, *given, "The rule for all keys that begin with KEY");
+  CLI::App& listing = add_below(hot, where, *given, "list", "Tell which rules there are",
+                                "--cache PREFIX [OPTIONS]", list_footer);
+  return {{&adding, [&where, given] { return add_rule(where, *given); }},
+          {&removing, [&where, given] { return remove_rules(where, *given); }},
+          {&listing, [&where, given] { return list_rules(where, *given); }}};
 }
 
 }  // namespace herdlock::cli

@@ -3,20 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <herdlock/error.hpp>
 #include <herdlock/printable.hpp>
 #include <optional>
 #include <tuple>
 
-#include "terminal/duration.hpp"
+#include "common/text_table.hpp"
 #include "hot/rule_times.hpp"
+#include "terminal/duration.hpp"
 
 namespace herdlock::cli {
 namespace {
-
-constexpr std::size_t rule_columns = 6;
-using rule_row = std::array<std::string, rule_columns>;
 
 std::string_view match_text(hot_rule::match by) {
   return by == hot_rule::match::exact ? "exact" : "begins";
@@ -45,7 +42,7 @@ std::string action_text(hot_rule const& one) {
 // The whole of it: rules are told apart by their keys, and removed by them.
 std::string whole(std::string const& key) { return "'" + escaped(key) + "'"; }
 
-rule_row row_of(hot_rule const& one, hot_rule::time now) {
+std::vector<std::string> row_of(hot_rule const& one, hot_rule::time now) {
   return {action_text(one),       whole(one.key),          std::string(match_text(one.by)),
           time_or_dash(one.from), time_or_dash(one.until), std::string(in_force(one, now))};
 }
@@ -59,15 +56,8 @@ void sort_by_key(std::vector<hot_rule>& rules) {
 }  // namespace
 
 std::string_view name_of(hot_rule::action does) {
-  switch (does) {
-    case hot_rule::action::pin:
-      return "pin";
-    case hot_rule::action::deny:
-      return "deny";
-    case hot_rule::action::keep:
-      break;
-  }
-  return "keep";
+  if (does == hot_rule::action::pin) return "pin";
+  return does == hot_rule::action::deny ? "deny" : "keep";
 }
 
 std::string times_of(hot_rule const& one) {
@@ -85,22 +75,10 @@ std::string rule_line(hot_rule const& one) {
 
 std::vector<std::string> rule_table(std::vector<hot_rule> rules, hot_rule::time now) {
   sort_by_key(rules);
-  std::vector<rule_row> rows{{"ACTION", "KEY", "MATCH", "FROM", "UNTIL", "IN FORCE"}};
+  std::vector<std::vector<std::string>> rows{
+      {"ACTION", "KEY", "MATCH", "FROM", "UNTIL", "IN FORCE"}};
   for (auto const& one : rules) rows.push_back(row_of(one, now));
-  std::array<std::size_t, rule_columns> widths{};
-  for (auto const& row : rows) {
-    for (std::size_t i = 0; i < rule_columns; ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::vector<std::string> lines;
-  for (auto const& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < rule_columns; ++i) {
-      line += fmt::format("{:<{}}  ", row[i], widths[i]);
-    }
-    line.resize(line.find_last_not_of(' ') + 1);
-    lines.push_back(std::move(line));
-  }
-  return lines;
+  return text_table(rows);
 }
 
 nlohmann::ordered_json rule_json(hot_rule const& one, hot_rule::time now) {

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <herdlock/error.hpp>
 #include <optional>
+#include <string_view>
 
 #include "terminal/exit_code.hpp"
 
@@ -24,107 +27,57 @@ struct typed_time {
   std::optional<seconds> east;  // of Greenwich; nothing: this machine's zone
 };
 
-// What is left of a text, from its front.
-class text_reader {
- public:
-  explicit text_reader(std::string_view text) : rest_(text) {}
-
-  bool done() const { return rest_.empty(); }
-  bool skip(std::string_view one_of) {
-    if (rest_.empty() || one_of.find(rest_.front()) == one_of.npos) return false;
-    taken_ = rest_.front();
-    rest_.remove_prefix(1);
-    return true;
+// d for each digit; and one letter for what may be written in several.
+std::string form_of(std::string text) {
+  constexpr std::string_view several = "t z,";
+  constexpr std::string_view one = "TTZ.";
+  for (char& c : text) {
+    if (auto const at = several.find(c); at != several.npos) c = one[at];
+    if (c >= '0' && c <= '9') c = 'd';
   }
-  char taken() const { return taken_; }
-
-  /// So many digits, up to that value.
-  std::optional<int> number(std::size_t digits, int most) {
-    if (rest_.size() < digits) return std::nullopt;
-    int value = 0;
-    for (char const c : rest_.substr(0, digits)) {
-      if (c < '0' || c > '9') return std::nullopt;
-      value = value * 10 + (c - '0');
-    }
-    rest_.remove_prefix(digits);
-    return value <= most ? std::optional(value) : std::nullopt;
-  }
-
-  /// One to three digits behind a point.
-  std::optional<milliseconds> fraction() {
-    int value = 0;
-    int scale = 1000;
-    while (scale > 1) {
-      auto const digit = number(1, 9);
-      if (!digit) break;
-      scale /= 10;
-      value = value * 10 + *digit;
-    }
-    return scale < 1000 ? std::optional(milliseconds(value * scale)) : std::nullopt;
-  }
-
- private:
-  std::string_view rest_;
-  char taken_ = 0;
-};
-
-bool read_date(text_reader& text, std::tm& into) {
-  auto const year = text.number(4, 9999);
-  if (!year || !text.skip("-")) return false;
-  auto const month = text.number(2, 12);
-  if (!month || !text.skip("-")) return false;
-  auto const day = text.number(2, 31);
-  if (!day) return false;
-  into.tm_year = *year - 1900;
-  into.tm_mon = *month - 1;
-  into.tm_mday = *day;
-  return std::chrono::year_month_day(std::chrono::year(*year),
-                                     std::chrono::month(static_cast<unsigned>(*month)),
-                                     std::chrono::day(static_cast<unsigned>(*day)))
-      .ok();
+  return text;
 }
 
-bool read_offset(text_reader& text, typed_time& into) {
-  if (text.done()) return true;
-  if (text.skip("Zz")) {
-    into.east = seconds(0);
-    return text.done();
-  }
-  if (!text.skip("+-")) return false;
-  int const sign = text.taken() == '-' ? -1 : 1;
-  auto const hours = text.number(2, 23);
-  text.skip(":");
-  auto const minutes = text.number(2, 59);
-  if (!hours || !minutes) return false;
-  into.east = seconds(sign * (*hours * 3600 + *minutes * 60));
-  return text.done();
+// 0 where the text ends before.
+int number(std::string const& text, std::size_t at, std::size_t digits) {
+  return at < text.size() ? std::stoi(text.substr(at, digits)) : 0;
 }
 
-bool read_clock(text_reader& text, typed_time& into) {
-  auto const hour = text.number(2, 23);
-  if (!hour || !text.skip(":")) return false;
-  auto const minute = text.number(2, 59);
-  if (!minute) return false;
-  into.fields.tm_hour = *hour;
-  into.fields.tm_min = *minute;
-  if (!text.skip(":")) return true;
-  auto const second = text.number(2, 59);
-  if (!second) return false;
-  into.fields.tm_sec = *second;
-  if (!text.skip(".,")) return true;
-  auto const fraction = text.fraction();
-  if (!fraction) return false;
-  into.fraction = *fraction;
-  return true;
+bool is_zone(std::string const& form) {
+  if (form.empty() || form == "Z") return true;
+  return form[0] != 'Z' && (form.substr(1) == "dddd" || form.substr(1) == "dd:dd");
 }
 
 std::optional<typed_time> typed(std::string const& text) {
-  text_reader reader(text);
+  constexpr std::string_view longest = "dddd-dd-ddTdd:dd:dd.ddd";
+  constexpr std::array<std::size_t, 6> ends{10, 16, 19, 21, 22, 23};
+  std::string const form = form_of(text);
+  auto const zone_at = std::min(form.find_first_of("Z+-", longest.find('T') + 1), form.size());
+  bool const ends_well = std::find(ends.begin(), ends.end(), zone_at) != ends.end();
+  if (!ends_well || form.substr(0, zone_at) != longest.substr(0, zone_at)) return std::nullopt;
+  std::string const time = text.substr(0, zone_at);
+  std::string const zone = text.substr(zone_at);
+  if (!is_zone(form.substr(zone_at))) return std::nullopt;
+
   typed_time found;
-  if (!read_date(reader, found.fields)) return std::nullopt;
-  if (reader.done()) return found;
-  if (!reader.skip("Tt ") || !read_clock(reader, found)) return std::nullopt;
-  return read_offset(reader, found) ? std::optional(found) : std::nullopt;
+  std::tm& at = found.fields;
+  at.tm_year = number(time, 0, 4) - 1900;
+  at.tm_mon = number(time, 5, 2) - 1;
+  at.tm_mday = number(time, 8, 2);
+  at.tm_hour = number(time, 11, 2);
+  at.tm_min = number(time, 14, 2);
+  at.tm_sec = number(time, 17, 2);
+  found.fraction = milliseconds(number((time + "00").substr(0, longest.size()), 20, 3));
+  int const hours = zone.size() > 1 ? number(zone, 1, 2) : 0;
+  int const minutes = zone.size() > 1 ? number(zone, zone.size() - 2, 2) : 0;
+  int const sign = zone.starts_with('-') ? -1 : 1;
+  if (!zone.empty()) found.east = seconds(sign * (hours * 3600 + minutes * 60));
+  std::chrono::year_month_day const day{std::chrono::year(at.tm_year + 1900),
+                                        std::chrono::month(static_cast<unsigned>(at.tm_mon + 1)),
+                                        std::chrono::day(static_cast<unsigned>(at.tm_mday))};
+  bool const there_is = day.ok() && at.tm_hour <= 23 && at.tm_min <= 59 && at.tm_sec <= 59 &&
+                        hours <= 23 && minutes <= 59;
+  return there_is ? std::optional(found) : std::nullopt;
 }
 
 bool same_fields(std::tm const& a, std::tm const& b) {

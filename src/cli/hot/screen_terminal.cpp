@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "terminal/exit_code.hpp"
-#include "terminal/sigttou_blocked.hpp"
+#include "terminal/signals_blocked.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -50,7 +50,7 @@ bool screen_terminal::enter() {
 void screen_terminal::leave() noexcept {
   if (!entered_) return;
   entered_ = false;
-  sigttou_blocked const passing;
+  signals_blocked const passing(SIGTTOU);
   put(to_leave);
   // Stopped by SIGSTOP, we could not leave before a shell took the terminal: it has the modes of
   // its own, but nobody else brings back its screen.

@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-#include "terminal/unique_fd.hpp"
 #include "hot/hot_table.hpp"
+#include "terminal/unique_fd.hpp"
 
 namespace herdlock::cli {
 

@@ -4,9 +4,9 @@
 #include <herdlock/open.hpp>
 #include <vector>
 
-namespace herdlock::cli {
+#include "common/json_text.hpp"
 
-enum class output_form { text, json };
+namespace herdlock::cli {
 
 /// Returns the exit status; throws command_error.
 int show(store const& where, std::vector<resource> const& names, output_form form);

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cstdio>
 #include <functional>
@@ -14,10 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "common/json_text.hpp"
+#include "common/signal_watch.hpp"
 #include "terminal/duration.hpp"
 #include "terminal/exit_code.hpp"
-#include "common/ignored_signal.hpp"
-#include "common/json_text.hpp"
 #include "terminal/standard_output.hpp"
 
 namespace herdlock::cli {
@@ -44,12 +42,6 @@ class watcher {
       : options_(options), on_seen_(std::move(on_seen)) {}
 
   int go(store const& where, resource const& name) {
-    for (int const number : {SIGINT, SIGTERM, SIGHUP}) {
-      if (!ignored(number)) signals_.add(number);
-    }
-    signals_.async_wait([this](boost::system::error_code code, int number) {
-      if (!code) end(128 + number);
-    });
     if (options_.timeout) {
       deadline_.expires_after(*options_.timeout);
       deadline_.async_wait([this](boost::system::error_code code) {
@@ -84,7 +76,7 @@ class watcher {
   watch_options const& options_;
   judge const on_seen_;
   asio::io_context io_;
-  asio::signal_set signals_{io_};
+  signal_watch signals_{io_, {SIGINT, SIGTERM, SIGHUP}, [this](int number) { end(128 + number); }};
   asio::steady_timer deadline_{io_};
   std::optional<int> status_;
   std::optional<failure> refused_;

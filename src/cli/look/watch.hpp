@@ -4,7 +4,7 @@
 #include <herdlock/open.hpp>
 #include <optional>
 
-#include "look/show.hpp"
+#include "common/json_text.hpp"
 
 namespace herdlock::cli {
 

@@ -4,23 +4,21 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <herdlock/lock.hpp>
 
 #include "common/boot_alarm.hpp"
-#include "terminal/duration.hpp"
-#include "terminal/exit_code.hpp"
 #include "common/guard.hpp"
-#include "common/ignored_signal.hpp"
-#include "terminal/notice.hpp"
-#include "common/signal_mask.hpp"
-#include "common/stopping.hpp"
-#include "terminal/warnings.hpp"
+#include "common/signal_watch.hpp"
 #include "run/run_log.hpp"
 #include "run/run_plan.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/exit_code.hpp"
+#include "terminal/notice.hpp"
+#include "terminal/warnings.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -47,9 +45,6 @@ std::string left_words(run_step const& next) {
                      say(next.time));
 }
 
-constexpr std::array forwarded{SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-                               SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-
 class session {
  public:
   explicit session(run_options const& options);
@@ -57,7 +52,6 @@ class session {
 
  private:
   void check_once() const;
-  void await_signal();
   void on_signal(int number);
   acquire_options terms(milliseconds wait) const;
   acquired acquire();
@@ -76,7 +70,9 @@ class session {
   prepared_command command_;
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
-  asio::signal_set signals_{io_};
+  signal_watch signals_{io_,
+                        {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT},
+                        [this](int number) { on_signal(number); }};
   asio::cancellation_signal cancel_;
   clock::time_point granted_{};
   int interrupted_by_ = 0;
@@ -90,27 +86,13 @@ class session {
 
 session::session(run_options const& options)
     : options_(options),
-      command_(options.command),
-      lock_(value_or_raise(try_open_store(options.store_url)), options.name),
-      plan_({options.wait, options.retry, options.min_hold, options.once_per, options.ttl},
+      command_(options.work.command),
+      lock_(value_or_raise(try_open_store(options.work.where.url)), options.work.name),
+      plan_({options.wait, options.retry, options.min_hold, options.once_per, options.work.ttl},
             lock_.where().traits().leaves_leases ? after_work::left : after_work::kept,
             clock::now()),
-      log_(options.name.str(), lock_.where().display_name(), options.log) {
-  // nohup and `&` of a script ignore signals on purpose.
-  for (int const number : forwarded) {
-    // But who has stopped the group must hear of SIGCONT, or it would stay stopped.
-    if (number == SIGCONT || !ignored(number)) signals_.add(number);
-  }
-  await_signal();
+      log_(options.work.name.str(), lock_.where().display_name(), options.work.log) {
   open_signals();
-}
-
-void session::await_signal() {
-  signals_.async_wait([this](boost::system::error_code code, int number) {
-    if (code) return;
-    await_signal();
-    on_signal(number);
-  });
 }
 
 void session::on_signal(int number) {
@@ -142,18 +124,15 @@ result<T> session::wait_for(Start start) {
   };
   start(
       asio::bind_cancellation_slot(cancel_.slot(), asio::bind_executor(io_.get_executor(), done)));
-  while (!outcome) {
-    io_.restart();
-    io_.run();
-  }
+  run_until(io_, [&] { return outcome.has_value(); });
   return std::move(*outcome);
 }
 
 acquire_options session::terms(milliseconds wait) const {
   acquire_options terms;
-  terms.ttl = options_.ttl;
+  terms.ttl = options_.work.ttl;
   terms.wait = wait;
-  terms.loss_margin = stopping_times_in(lock_.where(), options_.grace, options_.ttl).notice;
+  terms.loss_margin = options_.work.stopping_in(lock_.where()).notice;
   terms.max_hold = options_.max_hold;
   return terms;
 }
@@ -172,10 +151,7 @@ void session::rest(clock::time_point until, std::stop_token const& ended) {
     io_.stop();
   });
   std::stop_callback const told(ended, [this] { asio::post(io_, [this] { io_.stop(); }); });
-  while (!over && !interrupted_by_ && !ended.stop_requested()) {
-    io_.restart();
-    io_.run();
-  }
+  run_until(io_, [&] { return over || interrupted_by_ || ended.stop_requested(); });
 }
 
 std::optional<lease_info> session::look() {
@@ -213,7 +189,7 @@ acquired session::acquire() {
     if (next.what == run_step::kind::rest) {
       rest(next.until);
     } else if (!std::exchange(told, true) && ::isatty(STDERR_FILENO)) {
-      notice(fmt::format("{}: waiting, {}", options_.name.str(), who_holds()));
+      notice(fmt::format("{}: waiting, {}", options_.work.name.str(), who_holds()));
     }
     if (interrupted_by_) return {};
     wait = plan_.wait_left(clock::now());
@@ -226,27 +202,24 @@ int session::run_under(lease& held) {
     status = ended;
     io_.stop();
   };
-  auto const [grace, told] = stopping_times_in(lock_.where(), options_.grace, options_.ttl);
-  guard_terms asked{
-      .name = options_.name.str(), .grace = grace, .notice = told, .on_loss = options_.on_loss};
+  auto const [grace, told] = options_.work.stopping_in(lock_.where());
+  guard_terms asked{.grace = grace, .notice = told, .on_loss = options_.on_loss};
   // `herdlock run … &` in a script: it is in the script's own group, whose terminal it must not
   // take.
   if (ignored(SIGINT) && ::isatty(STDIN_FILENO) == 0) asked.terminal = job_control::none;
-  asked.tell_loss = [this](auto const& line, auto const& why) { log_.lost(line, why); };
-  asked.tell_trouble = [this](auto const& text) { log_.warns(text); };
+  asked.tell_loss = [this](auto const& text, auto const& why) { log_.lost(text, why); };
+  asked.tell_trouble = [this](auto const& text) { log_.warn(text); };
   guard guarded(io_, held, std::move(asked), command_, on_end);
   guard_ = &guarded;
-  while (!status) {
-    io_.restart();
-    io_.run();
-  }
+  run_until(io_, [&] { return status.has_value(); });
   guard_ = nullptr;
   log_.ended(*status);
   return *status;
 }
 
 void session::keep(lease const& held, clock::time_point until) {
-  log_.keeps(std::chrono::ceil<milliseconds>(until - clock::now()));
+  auto const more = std::chrono::ceil<milliseconds>(until - clock::now());
+  log_.say(fmt::format("keeps the lease for {} more", say(more)));
   rest(until, held.lost_token());
 }
 
@@ -255,7 +228,7 @@ int session::finish(lease held, int status) {
   bool const in_time = held.valid();
   if (in_time && next.what == run_step::kind::keep) keep(held, next.until);
   bool const leaves = in_time && next.what == run_step::kind::leave;
-  signals_.cancel();  // nothing ends the wait for what is given back but the store's timeout
+  signals_.close();  // nothing ends the wait for what is given back but the store's timeout
   result<release_reply> const reply = wait_for<release_reply>([&](auto done) {
     if (leaves) {
       held.async_leave(next.time, next.how, std::move(done));
@@ -269,20 +242,21 @@ int session::finish(lease held, int status) {
                                : failure{},
                 leaves ? left_words(next) : "given back");
   if (!reply) {
-    notice(fmt::format("{}: not {}, it ends by its ttl: {}", options_.name.str(),
+    notice(fmt::format("{}: not {}, it ends by its ttl: {}", options_.work.name.str(),
                        leaves ? left_words(next) : "given back", reply.error().message));
   }
   warnings_.tell(lock_.where());
   if (!reply) return status;
   if (ours_no_more && in_time && next.what == run_step::kind::keep) {
     notice(fmt::format("{}: the lease was lost before its --min-hold was over ({})",
-                       options_.name.str(), lock_.where().display_name()));
+                       options_.work.name.str(), lock_.where().display_name()));
     return status;
   }
   if (ours_no_more && options_.on_loss != loss_policy::ignore) {
-    throw command_error(exit_code::lost, fmt::format("{}: the lease was lost before {} ended ({})",
-                                                     options_.name.str(), options_.command.front(),
-                                                     lock_.where().display_name()));
+    throw command_error(
+        exit_code::lost,
+        fmt::format("{}: the lease was lost before {} ended ({})", options_.work.name.str(),
+                    options_.work.command.front(), lock_.where().display_name()));
   }
   return status;
 }
@@ -298,7 +272,7 @@ void session::check_once() const {
 int session::go() {
   check_once();
   bool const quiet = options_.if_busy == busy_policy::quiet;
-  if (options_.store_named == store_choice::by_default) log_.warns(about_default_store());
+  if (options_.work.where.by_default) log_.warn(about_default_store());
   log_.asks();
   acquired held;
   try {
@@ -323,15 +297,15 @@ int session::go() {
     std::string const holder = who_holds();
     if (interrupted_by_) return 128 + interrupted_by_;
     auto const line =
-        fmt::format("{}: busy, {} ({}); --wait 30s waits for it", in_quotes(options_.name.str()),
-                    holder, lock_.where().display_name());
+        fmt::format("{}: busy, {} ({}); --wait 30s waits for it",
+                    in_quotes(options_.work.name.str()), holder, lock_.where().display_name());
     log_.gives_up(make_failure(errc::unavailable, line));
     if (quiet) return 0;
     throw command_error(exit_code::busy, line);
   }
   granted_ = clock::now();
   log_.holds(held->fencing());
-  command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
+  command_.set_environment({{"HERDLOCK_RESOURCE", options_.work.name.str()},
                             {"HERDLOCK_FENCING_TOKEN", std::to_string(held->fencing().value)}});
   int const status = run_under(*held);
   if (!held->valid() && (status == static_cast<int>(exit_code::lost) || log_.lost_it()))

@@ -1,0 +1,236 @@
+#include "scenes/contest.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <condition_variable>
+#include <future>
+#include <herdlock/election.hpp>
+#include <mutex>
+
+#include "stage/place.hpp"
+
+namespace herdlock::lab {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr milliseconds act_every = 1ms;
+constexpr milliseconds settling = 200ms;    // the others wait in the store's queue by then
+constexpr milliseconds without_store = 5s;  // longer than the ttl: then the scene gives up
+
+// ---------------------------------------------------------------------- in a candidate's process
+
+void work(contest_board& board, int who, election_term& term) {
+  if (!term.valid()) return;
+  auto const number = term.number().value;
+  board.begin(who, number);
+  auto proved = term.held().valid_until();
+  auto const is_over = [&] { return term.stop_token().stop_requested() || !term.valid(); };
+  std::mutex mutex;
+  std::condition_variable_any told;
+  std::unique_lock guard(mutex);
+  while (!told.wait_for(guard, term.stop_token(), act_every, is_over)) {
+    board.act(number);
+    auto const until = term.held().valid_until();
+    if (std::exchange(proved, until) != until) board.renewed(who, number);
+  }
+  board.end(who, number);
+}
+
+void note(contest_board& board, int who, election_transition const& what) {
+  if (what.action == "acquire") board.note(who, contest_word::stands);
+  if (what.event == election_event::failed && what.to == election_state::waiting) {
+    auto const& why = what.why;
+    board.trouble(who, why.message.empty() ? why.code.message() : why.message);
+  }
+  if (what.event == election_event::released) {
+    board.note(who, contest_word::resigned, what.term.value);
+  }
+  board.at(who).state = what.to;
+}
+
+}  // namespace
+
+void stand(candidacy const& as, contest_board& board, int who) {
+  auto& seat = board.at(who);
+  election_options how;
+  how.ttl = as.ttl;
+  how.back_off_first = 20ms;
+  how.back_off_most = 500ms;
+  how.candidate = fmt::format("candidate {}", who + 1);
+  how.on_transition = [&](election_transition const& what) { note(board, who, what); };
+  auto const services = election_services{
+      in_thread([&board, who](election_term& term) { work(board, who, term); }), {}};
+  election job(open_here(as.url), as.name, services, how);
+  while (true) {
+    // In this order: whoever takes the order back and sees that it does not stand is right.
+    seat.stands = true;
+    if (!seat.may_stand) {
+      seat.stands = false;
+      std::this_thread::sleep_for(1ms);
+      continue;
+    }
+    seat.resigns_ns = 0;
+    auto campaign = std::async(std::launch::async, [&job] { job.campaign(); });
+    while (campaign.wait_for(1ms) != std::future_status::ready) {
+      if (seat.may_stand) continue;
+      note_first(seat.resigns_ns, steady_ns());
+      job.resign();  // again and again: the first may have come before the campaign had begun
+    }
+    campaign.get();
+  }
+}
+
+// ---------------------------------------------------------------------------- in the scene's own
+
+std::vector<leader_stop> chosen_stops(std::string const& text, std::vector<leader_stop> all) {
+  if (text != "all") std::erase_if(all, [&](leader_stop how) { return text != name_of(how); });
+  return all;
+}
+
+contest::contest(stage& on, contest_board& board, candidacy as, int candidates,
+                 std::function<void(happening const&)> tell)
+    : on_(on), board_(board), as_(std::move(as)), candidates_(candidates), tell_(std::move(tell)) {}
+
+void contest::start() {
+  on_.meanwhile([this] { listen(); });
+  for (int who = 0; who < candidates_; ++who) {
+    on_.processes().start(fmt::format("candidate {}", who + 1),
+                          [this, who] { stand(as_, board_, who); });
+    await("a candidate did not stand", [&] {
+      auto const& seat = board_.at(who);
+      return seat.working != 0 || (who > 0 && seat.state == election_state::acquiring);
+    });
+  }
+}
+
+template <class Condition>
+void contest::await(char const* what, Condition holds) {
+  auto const looked = [&] {
+    give_up_without_store();
+    return holds();
+  };
+  if (on_.waited_for(looked, stage::patience)) return listen();
+  throw command_error(
+      exit_code::unavailable,
+      trouble_.empty() ? fmt::format("{} within {}", what, cli::say(stage::patience)) : trouble_);
+}
+
+void contest::tell(happening const& what) const {
+  if (tell_) tell_(what);
+}
+
+void contest::listen() {
+  std::vector<happening> news;
+  for (int who = 0; who < candidates_; ++who) {
+    auto const& seat = board_.at(who);
+    for (std::size_t i = 0; i < contest_board::own_words; ++i) {
+      auto const at_ns = seat.marks[i].at_ns.load();
+      auto& heard = heard_ns_[static_cast<std::size_t>(who)][i];
+      if (std::exchange(heard, at_ns) == at_ns || at_ns == 0) continue;
+      auto const word = static_cast<contest_word>(i);
+      auto const* const why = word == contest_word::trouble ? seat.why.data() : "";
+      news.push_back({at_ns, who, word, seat.marks[i].term, why});
+    }
+  }
+  std::sort(news.begin(), news.end(),
+            [](auto const& a, auto const& b) { return a.at_ns < b.at_ns; });
+  for (auto const& each : news) {
+    if (each.word == contest_word::trouble) {
+      trouble_ = each.why;
+      trouble_ns_ = each.at_ns;
+    }
+    if (each.word == contest_word::leads || each.word == contest_word::renews) {
+      trouble_.clear();
+      good_ns_ = each.at_ns;
+    }
+    tell(each);
+  }
+}
+
+void contest::give_up_without_store() const {
+  if (trouble_.empty() || trouble_ns_ - good_ns_ < in_ns(as_.ttl + without_store)) return;
+  throw command_error(exit_code::unavailable, trouble_);
+}
+
+void contest::settle(int renewals) {
+  await("the candidates did not come to rest", [&] {
+    leader_ = board_.leader();
+    if (leader_ == contest_board::nobody || board_.at(leader_).renewals < renewals) return false;
+    for (int who = 0; who < candidates_; ++who) {
+      auto const& seat = board_.at(who);
+      bool const leads = who == leader_;
+      if (seat.state != (leads ? election_state::working : election_state::acquiring)) return false;
+      auto const since = seat.last(leads ? contest_word::leads : contest_word::stands).at_ns.load();
+      if (steady_ns() - since < in_ns(settling)) return false;
+    }
+    return true;
+  });
+  term_ = board_.highest();
+}
+
+contest::change contest::stop(leader_stop how) {
+  int const old = leader_;
+  auto& seat = board_.at(old);
+  if (seat.working != term_ || board_.highest() != term_) {
+    throw command_error(
+        exit_code::unavailable,
+        "the leader lost its term by itself; is the machine too busy for this ttl?");
+  }
+  auto since = steady_ns();
+  tell({since, old, contest_word::stop, 0, name_of(how)});
+  if (how == leader_stop::graceful) {
+    seat.may_stand = false;
+    await("a leader did not resign", [&] { return seat.resigns_ns != 0 && seat.working == 0; });
+    since = seat.resigns_ns;
+  } else {
+    board_.excused = old;
+    since = steady_ns();
+    auto const number = static_cast<std::size_t>(old);
+    if (how == leader_stop::kill) on_.processes().kill(number);
+    if (how == leader_stop::freeze) on_.processes().signal(number, SIGSTOP);
+  }
+  int next = contest_board::nobody;
+  await("nobody took over", [&] {
+    if (board_.highest() > term_) next = board_.leader();
+    return next != contest_board::nobody;
+  });
+  auto const began = board_.at(next).last(contest_word::leads).at_ns.load();
+  return {how, old, next, in_ms(began - since)};
+}
+
+std::optional<double> contest::bring_back(change const& what) {
+  auto& seat = board_.at(what.from);
+  auto const number = static_cast<std::size_t>(what.from);
+  std::optional<double> thawed_ms;
+  if (what.how == leader_stop::kill) {
+    board_.clear(what.from);
+    on_.processes().start_again(number);
+  } else if (what.how == leader_stop::freeze) {
+    auto const since = steady_ns();
+    tell({since, what.from, contest_word::go_on, 0, {}});
+    on_.processes().signal(number, SIGCONT);
+    await("a frozen leader did not stop", [&] { return seat.working != term_; });
+    thawed_ms = in_ms(seat.last(contest_word::stops).at_ns - since);
+  }
+  board_.excused = contest_board::nobody;
+  seat.may_stand = true;
+  return thawed_ms;
+}
+
+// Those that wait go first, so that the term is given back to nobody.
+void contest::dismiss() {
+  int const last = board_.leader();
+  for (int who = 0; who < candidates_; ++who) {
+    if (who != last) leave(who);
+  }
+  if (last != contest_board::nobody) leave(last);
+}
+
+void contest::leave(int who) {
+  board_.at(who).may_stand = false;
+  await("a candidate did not resign", [&] { return !board_.at(who).stands; });
+}
+
+}  // namespace herdlock::lab

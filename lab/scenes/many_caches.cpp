@@ -1,0 +1,121 @@
+// `herdlock-lab many-caches`: what a program with many caches pays for them.
+#include "scenes/many_caches.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <herdlock/cache.hpp>
+
+#include "scenes/scenes.hpp"
+#include "stage/place.hpp"
+
+namespace herdlock::lab {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr char const* help =
+    R"(Memory, the time to make the caches, and the processor time that they use while
+nobody calls them. They are made, then each is called once, then nobody calls
+for --idle.
+
+Exit status: 0; 1 with --judge when the caches take more than 10 MB, or use more
+than 0.5 % of a processor while idle; 64 usage; 69 if the store cannot be used.)";
+
+double resident_mb() {
+  std::ifstream from("/proc/self/statm");
+  std::size_t all = 0, resident = 0;
+  from >> all >> resident;
+  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
+}
+
+double processor_seconds() {
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  auto const seconds = [](timeval const& one) {
+    return static_cast<double>(one.tv_sec) + static_cast<double>(one.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+class many_caches final : public scene {
+ public:
+  void declare(options& all) override {
+    all.number("--caches", caches_, {1, 1'000'000}, "How many");
+    all.choice("--kind", kind_, {"default", "hot"}, "Whether they name hot_keys");
+    all.store(url_, "Instead of a Redis server of its own");
+    all.time("--idle", idle_, {1ms, 1h}, "For so long nobody calls them");
+    all.flag("--judge", judged_, "Says what is too much; of the kind default");
+  }
+
+  void check() override {
+    if (!judged_ || kind_ == "default") return;
+    throw command_error(exit_code::usage, "--judge knows what caches of --kind default may take");
+  }
+
+  void play(stage& on) override {
+    place const where(url_, place::without_url::server);
+    auto const seen = measure(open_here(where.url()));
+    if (judged_) judge_many_caches(seen, on.judged());
+    on.out().line(fmt::format(
+        "{} caches of the kind {}: made in {:.3f} s, +{:.1f} MB; called once each, +{:.1f} MB; "
+        "idle {:.2f} % of a processor",
+        caches_, kind_, seen.made_s, seen.made_mb, seen.called_mb, seen.idle_percent));
+    on.out().data() = {{"caches", caches_},
+                       {"kind", kind_},
+                       {"made_s", to_micros(seen.made_s)},
+                       {"made_mb", to_micros(seen.made_mb)},
+                       {"called_mb", to_micros(seen.called_mb)},
+                       {"idle_percent", to_micros(seen.idle_percent)},
+                       {"broken", on.judged().broken()}};
+  }
+
+ private:
+  many_caches_figures measure(store const& opened) const {
+    auto const load = [] { return std::string("loaded"); };
+    {  // what a store handle and a first cache take is no matter of the number of caches
+      cache<std::string> const first(opened, {.prefix = "first:"});
+      first.get_or_load("k", load);
+    }
+    many_caches_figures seen;
+    auto const before_mb = resident_mb();
+    auto const began_ns = steady_ns();
+    std::vector<cache<std::string>> all;
+    all.reserve(static_cast<std::size_t>(caches_));
+    for (int i = 0; i < caches_; ++i) {
+      cache_options how{.prefix = std::to_string(i) + ":"};
+      if (kind_ == "hot") how.hot_keys = hot_keys_options{};
+      all.emplace_back(opened, how);
+    }
+    seen.made_s = in_seconds(steady_ns() - began_ns);
+    seen.made_mb = resident_mb() - before_mb;
+    for (auto const& one : all) one.get_or_load("k", load);
+    seen.called_mb = resident_mb() - before_mb;
+    std::this_thread::sleep_for(500ms);  // what the calls have set going is over
+    auto const used_s = processor_seconds();
+    auto const idle_ns = steady_ns();
+    // Not by the stage, which looks at its processes each millisecond.
+    while (steady_ns() < idle_ns + in_ns(idle_)) {
+      throw_if_interrupted();
+      std::this_thread::sleep_for(std::min(idle_, milliseconds(100)));
+    }
+    seen.idle_percent = (processor_seconds() - used_s) / in_seconds(steady_ns() - idle_ns) * 100;
+    return seen;
+  }
+
+  int caches_ = 1000;
+  std::string kind_ = "default";
+  std::string url_;
+  milliseconds idle_{10'000};
+  bool judged_ = false;
+};
+
+}  // namespace
+
+listed_scene const many_caches_scene{
+    "many-caches", "What a program pays for a thousand caches: memory, time, and idle work", help,
+    false, made<many_caches>};
+
+}  // namespace herdlock::lab

@@ -1,0 +1,161 @@
+// `herdlock-lab tags`: what the end of a tag of many entries costs, and that nobody serves one of
+// them after it.
+#include "scenes/tags.hpp"
+
+#include <herdlock/cache.hpp>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <support/redis_server.hpp>
+
+#include "scenes/scenes.hpp"
+#include "stage/own_server.hpp"
+#include "stage/place.hpp"
+
+namespace herdlock::lab {
+namespace {
+
+using namespace std::chrono_literals;
+using herdlock_test::redis_server;
+using texts = cache<std::string>;
+using names = std::vector<std::string>;
+
+constexpr char const* help =
+    R"(Two caches over a Redis server of its own; one of them keeps all entries in its
+process (near = all), which all have one tag. In each round every entry is
+loaded and then read until the first keeps it, the other one invalidates the
+tag, both call fence(), and each entry is asked for again.
+
+Exit status: 0; 1 when an answer behind the fence is from before it, when the
+end of the tag was more than one command or a number of steps in the server that
+depends on the entries, when the server has any key for the tag but its record
+and the counter of that, or when fewer than nine in ten entries were kept before
+(so that this shows something); 64 usage; 69 if redis-server does not start.)";
+
+cache_options tagged(near_cache how, std::int64_t entries) {
+  cache_options options{.prefix = "s:", .ttl = 1h};
+  options.format = cache_format::framed;
+  options.tags = [](std::string_view) { return names{"t"}; };
+  options.tag_max_age = 1h;  // so only the fence, and pushes, tell
+  options.near = how;
+  options.near_entries = static_cast<std::size_t>(entries) + 1000;
+  options.near_bytes = std::size_t{1} << 30;
+  options.hot_keys = std::nullopt;
+  return options;
+}
+
+// How many answers are `value`; what is missing is loaded as that.
+std::int64_t read_all(texts const& from, names const& keys, std::string const& value) {
+  constexpr std::size_t most_at_once = 1000;
+  std::int64_t same = 0;
+  auto const load = [&](names const& missing) {
+    std::map<std::string, std::string> loaded;
+    for (auto const& key : missing) loaded[key] = value;
+    return loaded;
+  };
+  for (std::size_t at = 0; at < keys.size(); at += most_at_once) {
+    auto const begin = keys.begin() + static_cast<std::ptrdiff_t>(at);
+    auto const size = std::min(most_at_once, keys.size() - at);
+    names const part(begin, begin + static_cast<std::ptrdiff_t>(size));
+    for (auto const& got : from.get_many_or_load(part, load)) {
+      if (got.has_value() && *got == value) ++same;
+    }
+  }
+  return same;
+}
+
+// How many are answered by what the process keeps.
+std::int64_t kept_of(texts const& from, names const& keys) {
+  auto const before = from.stats().near_hits;
+  for (auto const& key : keys) from.get_shared(key);
+  return static_cast<std::int64_t>(from.stats().near_hits - before);
+}
+
+// What the server has executed, but for what it and the watch over a connection do by themselves.
+void count_commands(redis_server const& server, tags_round& into) {
+  std::istringstream lines(server.cli("INFO commandstats"));
+  std::string const begins = "cmdstat_", counts = ":calls=";
+  for (std::string line; std::getline(lines, line);) {
+    auto const at = line.find(counts);
+    if (line.rfind(begins, 0) != 0 || at == line.npos) continue;
+    auto const name = line.substr(begins.size(), at - begins.size());
+    if (name == "ping" || name == "info" || name.rfind("config", 0) == 0) continue;
+    auto const calls = std::stol(line.substr(at + counts.size()));
+    into.steps += calls;
+    if (name == "evalsha" || name == "eval") into.scripts += calls;
+  }
+}
+
+class tags final : public scene {
+ public:
+  void declare(options& all) override {
+    all.number("--entries", entries_, {1, 10'000'000}, "That have the tag");
+    all.number("--rounds", rounds_, {1, 1'000'000}, "How often it ends");
+  }
+
+  void play(stage& on) override {
+    auto const server = own_server<redis_server>();
+    texts const one(open_here(server.url()), tagged(near_cache::all, entries_));
+    texts const other(open_here(server.url()), tagged(near_cache::off, entries_));
+    other.invalidate_tag("another");  // so that the server knows the script
+    names keys;
+    for (std::int64_t i = 0; i < entries_; ++i) keys.push_back("product:" + std::to_string(i));
+    for (std::int64_t round = 0; round < rounds_; ++round) {
+      throw_if_interrupted();
+      on.tell(fmt::format("round {} of {}", round + 1, rounds_),
+              static_cast<double>(round) / static_cast<double>(rounds_));
+      play_round(on, server, one, other, keys, std::to_string(round));
+      one.invalidate_tag("t");
+    }
+    on.out().data()["broken"] = on.judged().broken();
+  }
+
+ private:
+  void play_round(stage& on, redis_server const& server, texts const& one, texts const& other,
+                  names const& keys, std::string const& value) const {
+    tags_round seen{.entries = entries_};
+    seen.loaded = read_all(one, keys, value);
+    kept_of(one, keys);
+    seen.kept = kept_of(one, keys);
+    seen.keys = std::stol(server.cli("DBSIZE")) - 2 * entries_;
+    seen.bytes = std::stol(server.cli("MEMORY USAGE s:herdlock:tag:t"));
+
+    server.cli("CONFIG RESETSTAT");
+    auto const began_ns = steady_ns();
+    other.invalidate_tag("t");
+    auto const took_ms = in_ms(steady_ns() - began_ns);
+    count_commands(server, seen);
+
+    one.fence();
+    other.fence();
+    seen.stale_kept = kept_of(one, keys);
+    seen.stale_in_store = entries_ - read_all(other, keys, value + " anew");
+    judge_tags(seen, on.judged());
+    on.out().line(fmt::format(
+        "{} entries: {} kept; the end of the tag {:.2f} ms, {} scripts, {} steps in them; {} keys "
+        "and {} bytes for the tag; behind the fence {} stale near hits, {} stale in the store",
+        seen.entries, seen.kept, took_ms, seen.scripts, seen.steps, seen.keys, seen.bytes,
+        seen.stale_kept, seen.stale_in_store));
+    on.out().data()["rounds"].push_back({{"entries", seen.entries},
+                                         {"loaded", seen.loaded},
+                                         {"kept", seen.kept},
+                                         {"end_ms", to_micros(took_ms)},
+                                         {"scripts", seen.scripts},
+                                         {"steps", seen.steps},
+                                         {"keys", seen.keys},
+                                         {"bytes", seen.bytes},
+                                         {"stale_near_hits", seen.stale_kept},
+                                         {"stale_in_store", seen.stale_in_store}});
+  }
+
+  std::int64_t entries_ = 100'000;
+  std::int64_t rounds_ = 1;
+};
+
+}  // namespace
+
+listed_scene const tags_scene{
+    "tags", "One tag of many entries ends: what it costs, and that none of them is served after it",
+    help, false, made<tags>};
+
+}  // namespace herdlock::lab
