@@ -119,6 +119,7 @@ std::string for_fish(std::string const& program, nodes const& all) {
       add("-f -a " + below->get_name(), below->get_description());
     }
     for (CLI::Option const* option : each.app->get_options()) {
+      if (option->get_group().empty()) continue;
       std::string const value = option->get_items_expected_max() > 0 ? " -r" : "";
       for (auto const& name : option->get_lnames()) {
         add("-l " + name + value, option->get_description());
