@@ -82,6 +82,7 @@ lease_action lease_machine::next(clock::time_point now) {
 lease_action lease_machine::send(clock::time_point now) {
   state_ = lease_state::renewing;
   sent_ = now;
+  if (renew_by_ && !next_look_in_) next_look_in_ = new_connection_window(term_);
   renew_by_.reset();
   return {lease_action::kind::renew, loss_at()};
 }
@@ -115,6 +116,7 @@ lease_action lease_machine::renewed(clock::time_point now, double random) {
   state_ = lease_state::held;
   term_ = terms_.ttl;
   valid_until_ = std::max(valid_until_, proved_until(sent_, term_));
+  next_look_in_.reset();
   plan_renewal(random);
   return next(now);
 }
@@ -129,7 +131,12 @@ lease_action lease_machine::renew_failed(clock::time_point now, double random) {
   state_ = lease_state::held;
   // From a 96th of the term up to a third, so that a store that comes back is asked several times
   // in what is left of it, however short that is.
-  auto pause = term_ * (1 << std::min(failures_++, max_backoff_doublings)) / 96;
+  clock::duration pause = term_ * (1 << std::min(failures_++, max_backoff_doublings)) / 96;
+  // Whoever answers may not be ready yet, and may have forgotten.
+  if (next_look_in_) {
+    pause = std::min(pause, *next_look_in_);
+    *next_look_in_ *= 2;
+  }
   renew_at_ = now + scaled(pause, 0.5 + random);
   hasten_renewal();
   return next(now);

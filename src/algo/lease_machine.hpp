@@ -72,8 +72,9 @@ class lease_machine {
   /// The holder wants a renewal now, also where none is planned; `wait` when one is under way.
   lease_action renew_now(clock::time_point now);
   /// The next renewal, if there will be one, is due at `at` at the latest. What is under way does
-  /// not count for it: that may have been sent to the server before. Never `renew` or `lose`: these
-  /// come with the next tick.
+  /// not count for it: that may have been sent to the server before. One without an answer is
+  /// repeated soon: within the window of a new connection, then twice that, and so on. Never
+  /// `renew` or `lose`: these come with the next tick.
   lease_action renew_by(clock::time_point at);
   /// The renewal was answered: still ours.
   lease_action renewed(clock::time_point now, double random);
@@ -109,7 +110,8 @@ class lease_machine {
   clock::time_point sent_;
   clock::time_point valid_until_;
   clock::time_point renew_at_;
-  std::optional<clock::time_point> renew_by_;  // until one has been sent
+  std::optional<clock::time_point> renew_by_;    // until one has been sent
+  std::optional<clock::duration> next_look_in_;  // that one has failed: until one is answered
   int failures_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "runtime/io_runner.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <cstdint>
@@ -125,6 +127,20 @@ void process_end::finish_what_was_begun(clock::time_point until) {
   for (auto& each : reached) each.wait_until(until);
 }
 
+// libpq, in the middle of a connect, met a mutex that the library for Kerberos had destroyed.
+void process_end::let_nothing_go_on(clock::time_point until) {
+  std::vector<std::future<void>> reached;
+  for (auto const& each : running()) {
+    auto mark = std::make_shared<std::promise<void>>();
+    reached.push_back(mark->get_future());
+    asio::post(each->io, [mark = std::move(mark)] {
+      mark->set_value();
+      for (;;) ::pause();
+    });
+  }
+  for (auto& each : reached) each.wait_until(until);
+}
+
 void process_end::wait_for(closing& one, clock::time_point until) {
   bool const is_here = one.thread.get_id() == std::this_thread::get_id();
   if (!is_here && one.ended.wait_until(until) == std::future_status::ready) {
@@ -149,6 +165,7 @@ void process_end::run() {
   finish_what_was_begun(clock::now() + thread_grace);
   auto const until = clock::now() + close_grace + thread_grace;
   for (closing next; take(next);) wait_for(next, until);
+  let_nothing_go_on(clock::now() + thread_grace);
 }
 
 }  // namespace herdlock::runtime

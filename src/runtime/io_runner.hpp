@@ -41,7 +41,8 @@ struct io_runner {
 /// - The threads that close behind their last handle are waited for: what they give back arrives.
 ///
 /// That is behind the destructors of the program's static objects. A store that still has handles
-/// then goes on: nobody may take away what other threads work under. Nothing of the library that a
+/// is not closed: nobody may take away what other threads work under; but its thread stands still
+/// from then on, since the client libraries that it calls end next. Nothing of the library that a
 /// store's thread uses is destroyed before the process. Where a store's own thread calls exit(),
 /// no candidate is waited for, and that store leaves what it holds to its ttl.
 class process_end {
@@ -65,6 +66,7 @@ class process_end {
   bool is_on_a_stores_thread();
   void wait_for_duties(clock::time_point until);
   void finish_what_was_begun(clock::time_point until);
+  void let_nothing_go_on(clock::time_point until);
   static void wait_for(closing& one, clock::time_point until);
   std::vector<std::shared_ptr<io_runner>> running();
   bool take(closing& into);

@@ -61,6 +61,8 @@ TEST(DoctorRedis, FindsEvictionWithTheSeverityThatItHas) {
 TEST(DoctorRedis, FindsAServerThatForgetsUnlessItIsQuarantined) {
   auto& server = redis_server::shared();
   EXPECT_EQ(examined(server.url()).findings(), words{"warning redis.persistence"});
+  auto const told = run_herdlock({"doctor", "--store", server.url()}).out;
+  EXPECT_NE(told.find("\n1 finding, "), std::string::npos) << told;
 }
 
 TEST(DoctorRedis, FindsMissingReplicas) {

@@ -50,15 +50,17 @@ TEST_F(EtcdStrangers, AStrangerWhoIsNamedFirstGrantsNothing) {
                                        : told.error().message);
 }
 
-// It said "end of stream", and no more.
+// It said "end of stream", and no more; or, where the last try had no time left, "timeout".
 TEST(EtcdElsewhere, APortThatIsNoEtcdsIsCalledThat) {
-  etcd_client lost("etcd://127.0.0.1:" + std::to_string(redis_server::shared().port()) +
-                   "?timeout=5s");
-  auto const told = lost.acquire(resource("stock/1"), owner_token::generate());
-  ASSERT_TRUE(told.has_error());
-  EXPECT_EQ(told.error(), errc::unavailable);
-  for (char const* part : {"perhaps no etcd", "etcd://", "redis://"}) {
-    EXPECT_NE(told.error().message.find(part), std::string::npos) << told.error().message;
+  for (int i = 0; i < 5; ++i) {
+    etcd_client lost("etcd://127.0.0.1:" + std::to_string(redis_server::shared().port()) +
+                     "?timeout=1s");
+    auto const told = lost.acquire(resource("stock/1"), owner_token::generate());
+    ASSERT_TRUE(told.has_error());
+    EXPECT_EQ(told.error(), errc::unavailable);
+    for (char const* part : {"perhaps no etcd", "etcd://", "redis://"}) {
+      EXPECT_NE(told.error().message.find(part), std::string::npos) << told.error().message;
+    }
   }
 }
 

@@ -4,10 +4,12 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
+#include <support/child_process.hpp>
 #include <support/temp_dir.hpp>
 #include <support/tls_files.hpp>
 #include <thread>
 
+#include "answers_at_stdin.hpp"
 #include "mysql_ports.hpp"
 
 namespace herdlock_test {
@@ -86,6 +88,20 @@ TEST_F(mysql_tls, FilesThatCannotBeUsedAreNamedAndReadAgain) {
       EXPECT_NE(refused.error().message.find(part), std::string::npos) << refused.error().message;
     }
   }
+}
+
+TEST_F(mysql_tls, AnEncryptedKeyIsRefusedAndNobodyIsAskedForItsPassPhrase) {
+  temp_dir const folder;
+  auto const key = (folder.path() / "encrypted.key").string();
+  run_command(
+      {.argv = {find_program("openssl", "openssl"), "ec", "-in", files().client_key.string(),
+                "-aes256", "-passout", "pass:secret", "-out", key}});
+  answers_at_stdin const asked("secret\nsecret\n");
+  auto const refused =
+      acquire(secure().url("encrypted") + "?tls=on&cafile=" + files().authority.string() +
+              "&cert=" + files().client_certificate.string() + "&key=" + key);
+  ASSERT_TRUE(refused.has_error()) << "somebody was asked";
+  EXPECT_NE(refused.error().message.find(key), std::string::npos) << refused.error().message;
 }
 
 TEST_F(mysql_tls, AServerWithoutTlsIsRefused) {

@@ -120,11 +120,11 @@ TEST(redis_cache_refusal, AValueThatFindsNoRoomLeavesTheOthersAlone) {
 // Beyond the commands that a connection takes at once.
 TEST(redis_cache_refusal, MoreCachedKeysThanAConnectionTakesAreHits) {
   redis_server server;
-  constexpr int keys = 260'000;
+  constexpr int keys = 140'000;
   server.command({"EVAL", "for i = 1, tonumber(ARGV[1]) do redis.call('SET', 'k' .. i, 'v') end",
                   "0", std::to_string(keys)});
-  cache<std::string> const strings(open_store(server.url() + "?timeout=60s"),
-                                   {.prefix = no_prefix, .wait = 60s, .max_waiting = 2 * keys});
+  cache<std::string> const strings(open_store(server.url() + "?timeout=5m"),
+                                   {.prefix = no_prefix, .wait = 5min, .max_waiting = 2 * keys});
   std::vector<std::string> names;
   for (int i = 1; i <= keys; ++i) names.push_back("k" + std::to_string(i));
   int runs = 0;

@@ -44,6 +44,23 @@ TEST(redis_new_connection, AServerThatStillHasItChangesNothing) {
   EXPECT_TRUE(held->valid());
 }
 
+// With a ttl of an hour a renewal that failed is tried again after 19 to 56 s.
+TEST(redis_new_connection, AServerThatIsNotReadyYetIsAskedAgainSoon) {
+  redis_server server;
+  relay through(server.port());
+  auto const held = lock(open_store(relay_url(through)), "r").try_acquire({.ttl = 1h});
+  ASSERT_TRUE(held);
+  cut_short(server, "r");
+  server.cli("CONFIG SET min-replicas-to-write 1");
+  through.cut_all();
+  ASSERT_TRUE(eventually(
+      [&] { return server.cli("INFO errorstats").find("NOREPLICAS") != std::string::npos; }));
+  EXPECT_FALSE(is_renewed(server, "r"));
+  server.cli("CONFIG SET min-replicas-to-write 0");
+  EXPECT_TRUE(eventually(15s, [&] { return is_renewed(server, "r"); }));
+  EXPECT_TRUE(held->valid());
+}
+
 // What another program did to the lease while nobody was connected.
 TEST(redis_new_connection, ALeaseThatWasTakenAwayMeanwhileIsLost) {
   redis_server server;

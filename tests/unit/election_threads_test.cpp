@@ -6,10 +6,12 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cerrno>
 #include <future>
 #include <herdlock/election.hpp>
+#include <optional>
 #include <system_error>
 
 #include "support/as_result.hpp"
@@ -82,6 +84,29 @@ TEST_F(ElectionThreads, WithoutAThreadTheTermEndsAndTheNextOneHasIt) {
   job.close();
   ASSERT_TRUE(comes(campaign));
   EXPECT_TRUE(campaign.get());
+}
+
+// Where the executor is the program's, nothing is thrown into its loop.
+TEST_F(ElectionThreads, AProgramsOwnLoopIsNotThrownInto) {
+  asio::io_context io;
+  store const on_it = open_store("memory:", {.executor = io.get_executor()});
+  auto asked = options("a");
+  asked.on_transition = [&](election_transition const& what) {
+    if (what.event == election_event::finished) no_thread_is_left = false;
+  };
+  std::optional<election> job;
+  auto const work = [&](election_term& term) { job->close(), static_cast<void>(term); };
+  job.emplace(on_it, "job", election_services{.start_work = in_thread(work)}, asked);
+  no_thread_is_left = true;
+  std::optional<failure> ended;
+  job->async_campaign([&](failure const& why) { ended = why; });
+  auto const end = std::chrono::steady_clock::now() + patience;
+  EXPECT_NO_THROW({
+    while (!ended && std::chrono::steady_clock::now() < end) io.run_one_for(100ms);
+  });
+  ASSERT_TRUE(ended);
+  EXPECT_FALSE(*ended) << ended->message;
+  EXPECT_FALSE(no_thread_is_left);
 }
 
 TEST_F(ElectionThreads, WhoHasAThreadLeadsInsteadOfTheOneWithout) {

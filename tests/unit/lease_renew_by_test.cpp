@@ -52,6 +52,32 @@ TEST(LeaseRenewBy, WhatIsUnderWayDoesNotCountForANewConnection) {
   }
 }
 
+// A server that was started a moment ago refuses everything for a while, and may have forgotten.
+TEST(LeaseRenewBy, ALookWithoutAnAnswerIsRepeatedSoonAndThenLater) {
+  auto machine = lease_with({.ttl = 1h});
+  auto now = granted_at + 1s;
+  machine.renew_by(now);
+  for (auto const pause : {1s, 2s, 4s, 8s}) {
+    ASSERT_EQ(machine.tick(now).what, lease_action::kind::renew);
+    machine.renew_by(now + 1min);  // a connection that comes and goes
+    auto const next = machine.renew_failed(now, evenly);
+    EXPECT_EQ(next.at, now + pause);
+    now = next.at;
+  }
+  ASSERT_EQ(machine.tick(now).what, lease_action::kind::renew);
+  auto const planned = machine.renewed(now, evenly).at;
+  EXPECT_GE(planned, now + 20min);
+  ASSERT_EQ(machine.tick(planned).what, lease_action::kind::renew);
+  EXPECT_EQ(machine.renew_failed(planned, evenly).at, planned + 37500ms) << "then as before";
+}
+
+TEST(LeaseRenewBy, ALookWithoutAnAnswerIsRepeatedNoLaterThanARenewal) {
+  auto machine = lease_with({.ttl = 3s});
+  machine.renew_by(granted_at);
+  ASSERT_EQ(machine.tick(granted_at).what, lease_action::kind::renew);
+  EXPECT_EQ(machine.renew_failed(granted_at, evenly).at, granted_at + 31ms);
+}
+
 TEST(LeaseRenewBy, ANewConnectionRenewsNothingThatIsNotRenewed) {
   auto by_hand = lease_with({.ttl = 60s, .renews = false});
   EXPECT_GT(by_hand.renew_by(granted_at + 1s).at, granted_at + 59s) << "it waits for the loss";

@@ -1,5 +1,7 @@
 #include "stores/etcd/connection_pool.hpp"
 
+#include <boost/beast/core/error.hpp>
+
 #include "stores/etcd/dialing.hpp"
 
 namespace herdlock::etcd {
@@ -41,7 +43,8 @@ bool says_auth_is_off(refusal const& refused) {
 connection_pool::connection_pool(asio::any_io_executor executor, settings how)
     : executor_(std::move(executor)),
       how_(std::move(how)),
-      survey_(std::make_shared<member_survey>(executor_, how_)) {}
+      survey_(std::make_shared<member_survey>(executor_, how_)),
+      news_(executor_) {}
 
 // Before anybody is believed; then the member that is asked is one that named our cluster.
 asio::awaitable<failure> connection_pool::survey(clock::time_point deadline) {
@@ -108,15 +111,19 @@ asio::awaitable<bool> connection_pool::attempt(char const* path, std::string con
     if (wants_log_in()) outcome.refused = co_await authenticate(member, deadline);
     http_answer answer;
     std::string const token = token_;
+    auto const until = attempt_deadline(deadline);
+    bool const has_time = until - clock::now() >= how_.timeout / 10;
     if (outcome.refused.code == status::ok) {
       http_request const request{path, body, token};
-      answer = co_await exchange(member, request, attempt_deadline(deadline));
+      answer = co_await exchange(member, request, until);
       outcome.attempts += answer.sendings;
       if (!answer.ec) outcome.refused = refusal_in(answer.status, answer.body);
     }
     if (answer.ec) {
       suspect(member);
-      outcome.why = failure_to_reach(how_, member, answer);
+      bool const tells = has_time || answer.ec != boost::beast::error::timeout;
+      if (tells || !outcome.told.code) outcome.told = failure_to_reach(how_, member, answer);
+      outcome.why = outcome.told;
       co_return false;
     }
     outcome.why = co_await weigh(member, answer, outcome.refused);
@@ -161,6 +168,7 @@ asio::awaitable<http_answer> connection_pool::exchange(std::size_t member,
     answer = co_await idle->exchange(request, deadline);
     answer.sendings = 1;
     if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(idle)});
+    if (answer.ec) lost_one_ = true;
     if (!answer.ec || clock::now() >= deadline) co_return answer;
     std::erase_if(idle_, [&](idle_connection const& one) { return one.member == member; });
   }
@@ -175,6 +183,7 @@ asio::awaitable<http_answer> connection_pool::exchange(std::size_t member,
   answer.verdict = fresh.connection->verdict();
   answer.by_etcd = survey_->has_named_one(member);
   if (!answer.ec) has_answered(how_, member);
+  if (!answer.ec && std::exchange(lost_one_, false)) news_.tell();
   if (!answer.ec && answer.lasts) idle_.push_back({member, std::move(fresh.connection)});
   co_return answer;
 }
@@ -233,6 +242,7 @@ asio::awaitable<opened_stream> connection_pool::open_stream(char const* path,
 
 void connection_pool::suspect(std::size_t member) {
   if (member != current_) return;
+  lost_one_ = true;
   current_ = (current_ + 1) % how_.members.size();
   std::erase_if(idle_, [&](idle_connection const& one) { return one.member == member; });
 }

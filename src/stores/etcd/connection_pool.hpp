@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "stores/common/connection_news.hpp"
 #include "stores/etcd/connection.hpp"
 #include "stores/etcd/member_survey.hpp"
 #include "stores/etcd/messages.hpp"
@@ -18,6 +19,7 @@ namespace herdlock::etcd {
 /// What came of a call: an answer (body), a refusal of the server, or a failure to get either.
 struct call_outcome {
   failure why;      ///< no answer by the deadline; its message is of the cluster alone
+  failure told;     ///< why the last try had none that had time for one
   refusal refused;  ///< the server said no
   std::string body;
   /// More than one: an earlier one may have been carried out. Those do not count that were refused
@@ -92,6 +94,9 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
   bool heard(std::size_t member, std::string const& line);
   /// The member does not answer: the next calls go to another.
   void suspect(std::size_t member);
+  /// Told when a member answers over a new connection behind one that was lost. Once, before any
+  /// call.
+  void on_new_connection(std::function<void()> told) { news_.listen(std::move(told)); }
   /// The server did not accept the token.
   void forget_token() { token_.clear(); }
 
@@ -122,6 +127,8 @@ class connection_pool : public std::enable_shared_from_this<connection_pool> {
   std::vector<idle_connection> idle_;
   std::size_t in_use_ = 0;
   std::deque<std::shared_ptr<timer>> queue_;  ///< for a connection; bounded by max_pending
+  stores::connection_news news_;
+  bool lost_one_ = false;  ///< and nobody has answered over a new one since
   std::string token_;
   bool open_to_all_ = false;  ///< the server has no authentication
 };

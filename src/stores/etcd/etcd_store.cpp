@@ -27,6 +27,9 @@ class resource_queues : public std::enable_shared_from_this<resource_queues> {
   /// The entry of the owner, made when there is none.
   std::shared_ptr<queue_entry> entry_of(resource const& name, owner_token const& owner);
   void close();
+  void on_new_connection(std::function<void()> told) {
+    store_.connections->on_new_connection(std::move(told));
+  }
 
   asio::awaitable<void> inspect(resource name, std::shared_ptr<inspect_operation> op);
   /// The names of resources (`NAME/HEX` with a lease) among the next keys, in their order; the
@@ -199,6 +202,10 @@ class store final : public lease_store {
     if (!op) return;
     queues_->entry_of(request.name, request.owner)
         ->release(op, queue_entry::heir{std::move(request.left_to), request.ttl});
+  }
+
+  void on_new_connection(std::function<void()> told) override {
+    queues_->on_new_connection(std::move(told));
   }
 
   void inspect(resource name, handler<std::optional<lease_info>> done) override {

@@ -43,6 +43,8 @@ void set_security(MYSQL* handle, settings const& how) {
   my_bool const verify = how.tls.security == stores::encryption::tls ? 1 : 0;
   mysql_ssl_set(handle, or_null(how.tls.key_file), or_null(how.tls.certificate_file),
                 or_null(how.tls.authority_file), nullptr, nullptr);
+  // Without one OpenSSL would ask at the terminal for that of an encrypted key.
+  mysql_optionsv(handle, MARIADB_OPT_TLS_PASSPHRASE, "herdlock knows no pass phrase");
   mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &yes);
   mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
 }

@@ -11,6 +11,7 @@ std::shared_ptr<connection> connection_pool::take_idle() {
     auto one = std::move(idle_.back());
     idle_.pop_back();
     if (one->is_alive()) return one;
+    lost_one_ = true;
   }
   return nullptr;
 }
@@ -90,9 +91,13 @@ bool connection_pool::admit(connection& fresh) {
   auto const before = with_.present.identity();
   auto const found = with_.present.met(fresh.begun(), fresh.server());
   if (found == verdict::moved) with_.moved(before, fresh.server());
-  if (found != verdict::outdated) return true;
-  forget(fresh);
-  return false;
+  if (found == verdict::outdated) {
+    forget(fresh);
+    return false;
+  }
+  bool const lost_one = std::exchange(lost_one_, false);
+  if (lost_one || found == verdict::moved) with_.anew();
+  return true;
 }
 
 // Nothing is known of the server of those that are being opened: they are looked at when they are
@@ -126,6 +131,7 @@ void connection_pool::give_back(std::shared_ptr<connection> one) {
 }
 
 void connection_pool::drop(std::shared_ptr<connection> one) {
+  lost_one_ = lost_one_ || (one->in_service && !one->is_alive());
   one->abort();
   forget(*one);
 }

@@ -15,13 +15,14 @@
 namespace herdlock::mysql {
 
 /// What the pools of a store share. `moved` is called when new connections lead to another server
-/// than the present ones.
+/// than the present ones; `anew` then, too, and when one has come up behind one that was lost.
 struct shared_by_pools {
   asio::any_io_executor executor;
   settings how;
   stores::worker_threads& threads;
   stores::present_server& present;
   std::function<void(std::string const& from, std::string const& to)> moved;
+  std::function<void()> anew;
 };
 
 /// All members on the executor, but for close(). Only opening a connection takes a thread.
@@ -64,6 +65,7 @@ class connection_pool {
   std::mutex mutex_;  ///< for close(): in_use_ changes under it
   std::vector<std::shared_ptr<connection>> in_use_;
   std::atomic<bool> closed_ = false;
+  bool lost_one_ = false;  ///< and no new one has come up since
 };
 
 /// One that was borrowed: dropped at the end of the scope unless kept() said that it is well.

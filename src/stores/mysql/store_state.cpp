@@ -23,8 +23,12 @@ void ordered_work::end(std::string const& name) {
 
 // What is held is held at one server, so all connections have to lead to it.
 shared_by_pools store_state::shared() {
-  return {pending->executor(), how, openings, present,
-          [this](std::string const& from, std::string const& to) { on_moved(from, to); }};
+  return {pending->executor(),
+          how,
+          openings,
+          present,
+          [this](std::string const& from, std::string const& to) { on_moved(from, to); },
+          [this] { news.tell(); }};
 }
 
 // A table may well be shared by servers that none of our names for a cluster fits; the locks of

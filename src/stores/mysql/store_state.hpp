@@ -9,6 +9,7 @@
 #include <map>
 #include <type_traits>
 
+#include "stores/common/connection_news.hpp"
 #include "stores/common/name_hint.hpp"
 #include "stores/common/pending_operations.hpp"
 #include "stores/mysql/connection_pool.hpp"
@@ -42,7 +43,8 @@ struct store_state : std::enable_shared_from_this<store_state> {
         openings("herdlock-mysql", most_commands + most_sessions),
         commands(shared(), most_commands),
         sessions(shared(), most_sessions),
-        in_order(pending->executor()) {}
+        in_order(pending->executor()),
+        news(pending->executor()) {}
 
   settings const how;
   std::shared_ptr<stores::pending_operations> const pending;
@@ -53,6 +55,7 @@ struct store_state : std::enable_shared_from_this<store_state> {
   connection_pool commands;  ///< for what takes a round trip
   connection_pool sessions;  ///< for what holds or waits; unused in table mode
   ordered_work in_order;
+  stores::connection_news news;  ///< table mode: a session's end tells of itself
 
   stores::name_hint<256> busy_lately;  ///< somebody else had it when it was asked for last
   unsigned grants = 0;                 ///< asked for since the start, for the sweeper's turn

@@ -59,6 +59,10 @@ class table_store final : public lease_store {
     });
   }
 
+  void on_new_connection(std::function<void()> told) override {
+    state_->news.listen(std::move(told));
+  }
+
  private:
   void free(order<release_reply> what, resource name, std::optional<owner_token> owner) {
     begin(state_, std::move(what),

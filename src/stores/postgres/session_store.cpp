@@ -15,7 +15,7 @@ using stores::pending_operations;
 class session_store final : public lease_store {
  public:
   session_store(settings what, std::shared_ptr<pending_operations> pending,
-                std::shared_ptr<store_warnings> found)
+                std::shared_ptr<store_warnings> warnings)
       : pending_(std::move(pending)),
         state_(std::make_shared<store_state>(
             store_state{.what = std::move(what),
@@ -23,7 +23,7 @@ class session_store final : public lease_store {
                         .ends = stores::lease_ends(pending_->executor())})) {
     auto const& executor = pending_->executor();
     auto needed = session_preparation(state_->what);
-    needed.found = std::move(found);
+    needed.found = std::move(warnings);
     state_->commands =
         std::make_shared<command_connection>(executor, state_->what, std::move(needed));
     state_->sessions = std::make_shared<connection_pool>(executor, state_->what, state_->commands);

@@ -195,7 +195,7 @@ void table_queue::follow(algo::leave_action const& what) {
 // What is asked behind it on the same connection comes after it.
 void table_queue::send_leave(std::int64_t number) {
   auto const& [name, owner] = leaving_.at(number);
-  auto on_reply = [weak = weak_from_this(), number, session = session_](reply const& answered) {
+  auto on_answer = [weak = weak_from_this(), number, session = session_](reply const& answered) {
     auto const self = weak.lock();
     if (!self || self->session_ != session) return;
     if (answered) {
@@ -207,7 +207,7 @@ void table_queue::send_leave(std::int64_t number) {
     self->follow(self->leaves_.failed(number));
     if (!self->leaving_.contains(number)) self->leaves_.forget(number);
   };
-  commands_->run({"leave", {as_bytes(name), as_bytes(owner)}}, std::move(on_reply));
+  commands_->run({"leave", {as_bytes(name), as_bytes(owner)}}, std::move(on_answer));
 }
 
 bool table_queue::is_first(std::int64_t number) const {

@@ -74,7 +74,7 @@ class table_store final : public lease_store,
     auto const one = pending_->begin("release", name.str(), std::move(done));
     if (!one) return;
     statement how{"release", {as_bytes(name.str()), as_bytes(owner.str())}};
-    auto on_reply = [commands = commands_, one, how](reply const& answered) {
+    auto on_answer = [commands = commands_, one, how](reply const& answered) {
       if (!answered) return one->fail(answered.error());
       if (answered->count() > 0) return one->complete(release_reply::released);
       commands->run({"leave", how.parameters}, [one](reply const& left) {
@@ -82,7 +82,7 @@ class table_store final : public lease_store,
         one->fail(left.error());
       });
     };
-    commands_->run(how, std::move(on_reply));
+    commands_->run(how, std::move(on_answer));
   }
 
   void leave(leave_request request, handler<release_reply> done) override {
