@@ -1,25 +1,26 @@
 // The hand-over among eight processes that arrive together on one thing, each holding it for a
-// millisecond: by the library, and by hand.
+// millisecond: by the library, and by hand. And what a taking and its giving back cost.
 #pragma once
 
-#include <sys/types.h>
+#include <pthread.h>
+
 #include <array>
-#include <boost/asio/io_context.hpp>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <herdlock/backend.hpp>
-#include <herdlock/herdlock.hpp>
 
-#include "harness.hpp"
+#include "event_loop.hpp"
+#include "stage/forked_process.hpp"
+#include "stage/shared.hpp"
 
 namespace bench {
-
-namespace asio = boost::asio;
 
 inline constexpr std::size_t contenders = 8;
 
@@ -36,6 +37,14 @@ using turn_takers = std::vector<std::unique_ptr<turn_taker>>;
 
 /// µs for a taking and its giving back, of so many in a row.
 double pairs_of(turn_taker& by, std::size_t pairs);
+/// A line of both.
+void compare_pairs(report& to, std::string name, turn_taker& subject, turn_taker& baseline,
+                   ratio_limit limit, std::size_t pairs = 24, std::size_t rounds = 40);
+
+/// Of each hand-over in a burst the µs from the call of the release to the return of the next
+/// acquisition.
+using gaps = std::vector<double>;
+using burst = std::function<gaps()>;
 
 /// The processes. Make it while this one has no threads.
 class contest {
@@ -43,62 +52,69 @@ class contest {
   /// `make` runs in each of them, with its number; all make the same ways.
   explicit contest(std::function<turn_takers(std::size_t number)> const& make);
   ~contest();
-  contest(contest const&) = delete;
-  contest& operator=(contest const&) = delete;
 
-  /// A burst by this way; of each hand-over the µs from the call of the release to the return of
-  /// the next acquisition.
-  std::vector<double> play(std::size_t way);
+  /// A burst by this way, each time it is called.
+  burst by(std::size_t way) {
+    return [this, way] { return play(way); };
+  }
 
  private:
-  struct board;
-  static void take_part(board& shared, turn_takers const& ways);
+  struct board {
+    board();
+    void meet() { ::pthread_barrier_wait(&gate); }
 
-  board* shared_;
-  std::array<pid_t, contenders> processes_{};
+    pthread_barrier_t gate;
+    std::atomic<std::size_t> way{0};
+    std::atomic<std::size_t> turns_taken{0};
+    struct turn {
+      std::int64_t acquired_ns, released_ns;
+    };
+    std::array<turn, contenders> turns;
+  };
+
+  void take_part(turn_takers const& ways);
+  gaps play(std::size_t way);
+
+  lab::shared<board> shared_;
+  std::vector<lab::forked_process> processes_;
 };
 
-/// Bursts of both ways in turns; the medians of all gaps.
-struct pairing {
-  std::string name;
-  std::size_t subject = 0;
-  std::size_t baseline = 1;
-  ratio_limit limit = no_limit;
-  std::size_t bursts = 60;
-};
-void compare_hand_overs(report& to, contest& among, pairing const& what);
+/// All gaps of each way: so many bursts of each in turns, after one of each that is not counted.
+std::vector<gaps> gaps_of(std::vector<burst> const& ways, std::size_t bursts);
+
+/// A line with the medians of all gaps of both.
+void compare_hand_overs(report& to, std::string name, burst const& subject, burst const& baseline,
+                        ratio_limit limit = no_limit, std::size_t bursts = 60);
 
 /// By a lock of a store.
 class lease_taker final : public turn_taker {
  public:
-  lease_taker(std::string const& url, std::string const& name);
+  lease_taker(std::string const& url, std::string const& name)
+      : store_(loop_.open(url)), where_(store_, name) {}
   void take() override;
   void give_back() override;
   void hold(std::chrono::nanoseconds how_long) override;
 
  private:
-  asio::io_context io_{1};
+  event_loop loop_;
   herdlock::store store_;
   herdlock::lock where_;
   herdlock::acquired held_;
 };
 
-/// A store's port on the measuring thread.
-class pair_maker {
+/// By a store's port, without waiting.
+class store_taker final : public turn_taker {
  public:
   using opener = herdlock::result<herdlock::backend>(herdlock::store_url, asio::any_io_executor);
-  pair_maker(opener* open, std::string const& url);
-  ~pair_maker();
-  pair_maker(pair_maker const&) = delete;
-  pair_maker& operator=(pair_maker const&) = delete;
-
-  /// µs for an acquisition and its release, of so many in a row.
-  double round(std::size_t pairs);
+  store_taker(event_loop& on, opener* open, std::string const& url);
+  void take() override;
+  void give_back() override;
 
  private:
-  asio::io_context io_{1};
+  event_loop& on_;
   herdlock::backend store_;
   herdlock::resource const name_{"bench"};
+  herdlock::owner_token owner_ = herdlock::owner_token::generate();
 };
 
 }  // namespace bench

@@ -1,11 +1,11 @@
 // keyed_mutex beside std::mutex, and a herd on one key beside a handful.
-#include <array>
+#include <fmt/format.h>
+
 #include <atomic>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <herdlock/keyed_mutex.hpp>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <semaphore>
@@ -48,70 +48,38 @@ using herdlock::keyed_mutex;
 using herdlock::result;
 namespace asio = boost::asio;
 
-constexpr int pairs_per_round = 20'000;
+constexpr std::size_t pairs_per_round = 20'000;
 constexpr int handovers_per_round = 10'000;
-
-// glibc leaves out the atomic operations of a mutex while the process has one thread. Nobody locks
-// in such a process; so there is a second one, asleep, while we measure.
-class sleeping_thread {
- public:
-  ~sleeping_thread() { end_.release(); }
-
- private:
-  std::binary_semaphore end_{0};
-  std::jthread thread_{[this] { end_.acquire(); }};
-};
 
 double std_mutex_pairs() {
   static std::mutex mutex;
-  return bench::nanoseconds_of([] {
-           for (int i = 0; i < pairs_per_round; ++i) {
-             std::lock_guard hold(mutex);
-             bench::barrier();
-           }
-         }) /
-         pairs_per_round;
+  return bench::nanoseconds_each(pairs_per_round, [] {
+    std::lock_guard hold(mutex);
+    bench::barrier();
+  });
 }
 
 double keyed_pairs(keyed_mutex& mutex, std::vector<std::string> const& keys) {
-  return bench::nanoseconds_of([&] {
-           std::size_t next = 0;
-           for (int i = 0; i < pairs_per_round; ++i) {
-             auto held = mutex.lock(keys[next]);
-             bench::barrier();
-             if (++next == keys.size()) next = 0;
-           }
-         }) /
-         pairs_per_round;
+  return bench::nanoseconds_each(pairs_per_round, [&, next = std::size_t{0}]() mutable {
+    auto held = mutex.lock(keys[next]);
+    bench::barrier();
+    if (++next == keys.size()) next = 0;
+  });
 }
 
 std::vector<std::string> make_keys(std::size_t count, std::size_t bytes) {
   std::vector<std::string> keys;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::string const number = std::to_string(i);
-    keys.push_back(std::string(bytes - number.size(), 'k') + number);
-  }
+  for (std::size_t i = 0; i < count; ++i) keys.push_back(fmt::format("{:k>{}}", i, bytes));
   return keys;
 }
 
-void uncontended(bench::report& report) {
-  struct line {
-    char const* name;
-    std::size_t keys;
-    std::size_t bytes;
-  };
-  sleeping_thread other;
-  for (line const& each : {line{"keyed_mutex.uncontended.8_byte_key", 1, 8},
-                           line{"keyed_mutex.uncontended.40_byte_key", 1, 40},
-                           line{"keyed_mutex.uncontended.1000_keys_of_40_bytes", 1000, 40}}) {
-    keyed_mutex mutex;
-    auto const keys = make_keys(each.keys, each.bytes);
-    report.compare({.name = each.name,
-                    .unit = "ns/pair",
-                    .subject = [&] { return keyed_pairs(mutex, keys); },
-                    .baseline = std_mutex_pairs,
-                    .limit = bench::at_most(3)});
-  }
+void uncontended(bench::report& report, std::string const& name, std::size_t count,
+                 std::size_t bytes) {
+  keyed_mutex mutex;
+  auto const keys = make_keys(count, bytes);
+  report.compare(
+      "keyed_mutex.uncontended." + name, "ns/pair", [&] { return keyed_pairs(mutex, keys); },
+      std_mutex_pairs, bench::at_most(3));
 }
 
 void allocation(bench::report& report) {
@@ -119,9 +87,8 @@ void allocation(bench::report& report) {
   keyed_mutex mutex;
   std::size_t const before = allocations;
   keyed_pairs(mutex, keys);
-  auto const count = static_cast<double>(allocations - before);
-  report.add(
-      {"keyed_mutex.uncontended.allocations", count, "per 20000", 0, count, bench::at_most(0)});
+  report.add("keyed_mutex.uncontended.allocations", static_cast<double>(allocations - before),
+             "per 20000", 0, bench::at_most(0));
 }
 
 // Nanoseconds for each hand-over from handler to handler, with this many waiting at first.
@@ -167,21 +134,25 @@ double thread_handover(int waiters) {
 }
 
 void handover(bench::report& report) {
-  report.compare({.name = "keyed_mutex.handover.10000_waiters_beside_100",
-                  .unit = "ns",
-                  .subject = [] { return async_handover(10'000); },
-                  .baseline = [] { return async_handover(100); },
-                  .limit = bench::at_most(2),
-                  .rounds = 100});
-  report.compare({.name = "keyed_mutex.handover.100_threads_beside_10",
-                  .unit = "ns",
-                  .subject = [] { return thread_handover(100); },
-                  .baseline = [] { return thread_handover(10); },
-                  .rounds = 50});
+  report.compare(
+      "keyed_mutex.handover.10000_waiters_beside_100", "ns", [] { return async_handover(10'000); },
+      [] { return async_handover(100); }, bench::at_most(2), 100);
+  report.compare(
+      "keyed_mutex.handover.100_threads_beside_10", "ns", [] { return thread_handover(100); },
+      [] { return thread_handover(10); }, bench::no_limit, 50);
 }
 
 bench::suite const in_process("keyed_mutex", [](bench::report& report) {
-  uncontended(report);
+  if (report.wants("keyed_mutex.uncontended")) {
+    // glibc leaves out the atomic operations of a mutex while the process has one thread. Nobody
+    // locks in such a process; so there is a second one, asleep, while we measure.
+    std::binary_semaphore end{0};
+    std::jthread const other([&end] { end.acquire(); });
+    uncontended(report, "8_byte_key", 1, 8);
+    uncontended(report, "40_byte_key", 1, 40);
+    uncontended(report, "1000_keys_of_40_bytes", 1000, 40);
+    end.release();
+  }
   if (report.wants("keyed_mutex.uncontended.allocations")) allocation(report);
   handover(report);
 });

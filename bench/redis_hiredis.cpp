@@ -5,26 +5,20 @@
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and both clients on CPU 1.
 #include <hiredis/hiredis.h>
 
+#include <array>
 #include <barrier>
-#include <boost/asio/io_context.hpp>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <support/redis_server.hpp>
 #include <thread>
 
-#include <herdlock/herdlock.hpp>
-
-#include "harness.hpp"
-#include "support/as_result.hpp"
+#include "event_loop.hpp"
 
 namespace {
 
-using namespace herdlock;
-
-constexpr std::size_t concurrent = 64;
+constexpr std::size_t concurrent = bench::crowd::usual;
 constexpr std::size_t pairs_each = 64;  // of one round
-constexpr milliseconds ttl{30'000};
+constexpr std::size_t pairs = concurrent * pairs_each;
 constexpr char const* compare_and_delete =
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
 
@@ -42,7 +36,7 @@ class hiredis_side {
     }
   }
 
-  /// Pairs per second.
+  /// Nanoseconds for all pairs.
   double round() {
     std::barrier gate(concurrent + 1);
     std::vector<std::jthread> threads;
@@ -54,8 +48,7 @@ class hiredis_side {
       });
     }
     gate.arrive_and_wait();
-    auto const took = bench::nanoseconds_of([&] { gate.arrive_and_wait(); });
-    return concurrent * pairs_each * 1e9 / took;
+    return bench::nanoseconds_of([&] { gate.arrive_and_wait(); });
   }
 
  private:
@@ -68,7 +61,7 @@ class hiredis_side {
     auto* const got = static_cast<redisReply*>(answer);
     bool const fine = got && (got->type == REDIS_REPLY_STATUS ||
                               (got->type == REDIS_REPLY_INTEGER && got->integer == 1));
-    if (!fine) std::abort();
+    bench::must(fine, "hiredis got another answer");
     ::freeReplyObject(got);
   }
 
@@ -76,75 +69,17 @@ class hiredis_side {
   std::array<std::unique_ptr<redisContext, close_connection>, concurrent> connections_;
 };
 
-class herdlock_side {
- public:
-  explicit herdlock_side(herdlock_test::redis_server const& server)
-      : store_(open_store(server.url(), {.executor = io_.get_executor()})) {
-    for (std::size_t i = 0; i < concurrent; ++i) {
-      users_.push_back(std::make_unique<user>(user{lock(*store_, "r" + std::to_string(i)), *this}));
-    }
-  }
-  ~herdlock_side() {
-    users_.clear();
-    store_.reset();
-    io_.restart();
-    io_.run();
-  }
-
-  double round() {
-    left_ = concurrent * pairs_each;
-    running_ = concurrent;
-    auto const took = bench::nanoseconds_of([&] {
-      for (auto& one : users_) one->next();
-      io_.restart();
-      while (running_ > 0) io_.run_one();
-    });
-    return concurrent * pairs_each * 1e9 / took;
-  }
-
- private:
-  struct user {
-    lock where;
-    herdlock_side& side;
-    acquired held{};
-
-    void next() {
-      if (side.left_ == 0) return static_cast<void>(--side.running_);
-      --side.left_;
-      where.async_try_acquire(
-          {.ttl = ttl}, herdlock_test::as_result([this](result<acquired> r) {
-            if (!r.has_value() || !r->has_value()) std::abort();
-            held = std::move(*r);
-            held->async_release(herdlock_test::as_result([this](result<release_reply> released) {
-              if (!released.has_value() || *released != release_reply::released) std::abort();
-              next();
-            }));
-          }));
-    }
-  };
-
-  asio::io_context io_{1};
-  std::optional<store> store_;
-  std::vector<std::unique_ptr<user>> users_;
-  std::size_t left_ = 0;
-  std::size_t running_ = 0;
-};
-
 bench::suite const hiredis_suite("hiredis", [](bench::report& report) {
-  try {
-    bench::pin_if_asked(0);
-    herdlock_test::redis_server server;
-    bench::pin_if_asked(1);
-    herdlock_side ours(server);
-    hiredis_side theirs(server);
-    report.compare({.name = "hiredis.pairs_64_concurrent",
-                    .unit = "pairs/s",
-                    .subject = [&] { return ours.round(); },
-                    .baseline = [&] { return theirs.round(); },
-                    .limit = bench::at_least(1.3)});
-  } catch (std::runtime_error const& why) {
-    report.skip("hiredis", why.what());
-  }
+  auto const server = bench::started<herdlock_test::redis_server>();
+  bench::event_loop loop;
+  auto const opened = loop.open(server.url(), herdlock::executor_guard::strand);
+  bench::crowd crowd(loop);
+  bench::lock_pairs ours(crowd, opened);
+  hiredis_side theirs(server);
+  report.compare(
+      "hiredis.pairs_64_concurrent", "pairs/s",
+      [&] { return crowd.per_second(pairs, [&](std::size_t i) { ours.take(i); }); },
+      [&] { return pairs * 1e9 / theirs.round(); }, bench::at_least(1.3));
 });
 
 }  // namespace

@@ -41,8 +41,6 @@ class lock_by_hand final : public bench::turn_taker {
     sqlite3_finalize(give_back_);
     sqlite3_close(db_);
   }
-  lock_by_hand(lock_by_hand const&) = delete;
-  lock_by_hand& operator=(lock_by_hand const&) = delete;
 
   void take() override {
     if (rows(take_) != 1) throw std::runtime_error("busy");
@@ -60,10 +58,8 @@ class lock_by_hand final : public bench::turn_taker {
   }
   int rows(sqlite3_stmt* run) {
     int count = 0;
-    int code = SQLITE_ROW;
-    while ((code = sqlite3_step(run)) == SQLITE_ROW) ++count;
-    if (code != SQLITE_DONE) throw std::runtime_error(sqlite3_errmsg(db_));
-    sqlite3_reset(run);
+    while (sqlite3_step(run) == SQLITE_ROW) ++count;
+    check(sqlite3_reset(run));  // what the last step came to
     return count;
   }
 
@@ -79,8 +75,6 @@ class lock_on_a_thread final : public bench::turn_taker {
     else_.async_wait([](boost::system::error_code) {});
   }
   ~lock_on_a_thread() override { thread_.join(); }
-  lock_on_a_thread(lock_on_a_thread const&) = delete;
-  lock_on_a_thread& operator=(lock_on_a_thread const&) = delete;
 
   void take() override {
     ask([this] { lock_.take(); });
@@ -95,14 +89,14 @@ class lock_on_a_thread final : public bench::turn_taker {
     bool done = false;
     boost::asio::post(thread_, [&, work] {
       work();
-      boost::asio::post(io_, [&] { done = true; });
+      boost::asio::post(loop_.context, [&] { done = true; });
     });
-    while (!done) io_.run_one();
+    loop_.until([&done] { return done; });
   }
 
   lock_by_hand lock_;
-  boost::asio::io_context io_{1};
-  boost::asio::steady_timer else_{io_, std::chrono::hours(1)};
+  bench::event_loop loop_;
+  boost::asio::steady_timer else_{loop_.context, std::chrono::hours(1)};
   boost::asio::thread_pool thread_{1};
 };
 
@@ -110,21 +104,14 @@ bench::suite const sqlite_suite("sqlite", [](bench::report& report) {
   bench::pin_if_asked(1);
   herdlock_test::temp_dir const folder;
   auto const file = [&](char const* name) { return (folder.path() / name).string(); };
-  bench::pair_maker ours(&herdlock::open_sqlite, "sqlite:" + file("ours"));
+  bench::event_loop loop;
+  bench::store_taker ours(loop, &herdlock::open_sqlite, "sqlite:" + file("ours"));
   lock_by_hand bare(file("bare"));
   lock_on_a_thread minimum(file("minimum"));
-  report.compare({.name = "sqlite.acquire_release",
-                  .unit = "us",
-                  .subject = [&] { return ours.round(pairs); },
-                  .baseline = [&] { return bench::pairs_of(minimum, pairs); },
-                  .limit = bench::at_most(1.25),
-                  .rounds = rounds});
-  report.compare({.name = "sqlite.acquire_release_beside_bare_calls",
-                  .unit = "us",
-                  .subject = [&] { return ours.round(pairs); },
-                  .baseline = [&] { return bench::pairs_of(bare, pairs); },
-                  .limit = bench::no_limit,
-                  .rounds = rounds});
+  compare_pairs(report, "sqlite.acquire_release", ours, minimum, bench::at_most(1.25), pairs,
+                rounds);
+  compare_pairs(report, "sqlite.acquire_release_beside_bare_calls", ours, bare, bench::no_limit,
+                pairs, rounds);
 });
 
 }  // namespace

@@ -3,8 +3,8 @@
     outage_beside.py [--outage S] [--processes N] [--callers N] [--ttl MS] [--load MS] [--pause MS]
                      [--back-off MS] [--most MS] [--peers PEER,…] [--server PROGRAM] [--json]
 
-Ours is `herdlock-lab freshness --case outage`, whose back-off grows from --back-off to --most. Bentocache
-1.6 has one back-off, which is given --most, and these peers:
+Ours is `herdlock-lab freshness --case outage`, whose back-off grows from --back-off to --most.
+Bentocache 1.6 has one back-off, which is given --most, and these peers:
 
     swr      as it is by default: a stale value answers at once and a load begins beside it
     waits    `timeout` of a second: callers wait for the load, and it fails before they give up

@@ -287,8 +287,8 @@ def our_output(argv, deadline, environment, may_end_with=(0,)):
 
 
 def our_figures(argv, deadline, environment):
-    """Those of a scene of herdlock-lab with --json, and as `wrong`, which is told on standard error,
-    too, the promises that were broken."""
+    """Those of a scene of herdlock-lab with --json, and as `wrong`, which is told on standard
+    error, too, the promises that were broken."""
     seen = json.loads(our_output(argv, deadline, environment, may_end_with=(0, 1)))
     wrong = seen.pop("broken")
     for sentence in wrong:

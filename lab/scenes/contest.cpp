@@ -31,7 +31,7 @@ void work(contest_board& board, int who, election_term& term) {
   std::condition_variable_any told;
   std::unique_lock guard(mutex);
   while (!told.wait_for(guard, term.stop_token(), act_every, is_over)) {
-    board.act(number);
+    board.thing.write(number);
     auto const until = term.held().valid_until();
     if (std::exchange(proved, until) != until) board.renewed(who, number);
   }
@@ -50,8 +50,7 @@ void note(contest_board& board, int who, election_transition const& what) {
   board.at(who).state = what.to;
 }
 
-}  // namespace
-
+// Until it is killed.
 void stand(candidacy const& as, contest_board& board, int who) {
   auto& seat = board.at(who);
   election_options how;
@@ -62,7 +61,8 @@ void stand(candidacy const& as, contest_board& board, int who) {
   how.on_transition = [&](election_transition const& what) { note(board, who, what); };
   auto const services = election_services{
       in_thread([&board, who](election_term& term) { work(board, who, term); }), {}};
-  election job(open_here(as.url), as.name, services, how);
+  auto const& url = who == 0 && !as.first_url.empty() ? as.first_url : as.url;
+  election job(open_here(url), as.name, services, how);
   while (true) {
     // In this order: whoever takes the order back and sees that it does not stand is right.
     seat.stands = true;
@@ -81,6 +81,8 @@ void stand(candidacy const& as, contest_board& board, int who) {
     campaign.get();
   }
 }
+
+}  // namespace
 
 // ---------------------------------------------------------------------------- in the scene's own
 
@@ -105,20 +107,19 @@ void contest::start() {
   }
 }
 
+// Without the store it gives up soon, and says what the store's trouble is.
 template <class Condition>
 void contest::await(char const* what, Condition holds) {
+  auto const longest = in_ns(as_.ttl + without_store);
+  bool is_lost = false;
   auto const looked = [&] {
-    give_up_without_store();
-    return holds();
+    is_lost = !trouble_.empty() && trouble_ns_ - good_ns_ >= longest;
+    return is_lost || holds();
   };
-  if (on_.waited_for(looked, stage::patience)) return listen();
+  if (on_.waited_for(looked, stage::patience) && !is_lost) return listen();
   throw command_error(
       exit_code::unavailable,
       trouble_.empty() ? fmt::format("{} within {}", what, cli::say(stage::patience)) : trouble_);
-}
-
-void contest::tell(happening const& what) const {
-  if (tell_) tell_(what);
 }
 
 void contest::listen() {
@@ -140,60 +141,55 @@ void contest::listen() {
     if (each.word == contest_word::trouble) {
       trouble_ = each.why;
       trouble_ns_ = each.at_ns;
-    }
-    if (each.word == contest_word::leads || each.word == contest_word::renews) {
+    } else if (each.word == contest_word::leads || each.word == contest_word::renews) {
       trouble_.clear();
       good_ns_ = each.at_ns;
     }
-    tell(each);
+    tell_(each);
   }
 }
 
-void contest::give_up_without_store() const {
-  if (trouble_.empty() || trouble_ns_ - good_ns_ < in_ns(as_.ttl + without_store)) return;
-  throw command_error(exit_code::unavailable, trouble_);
-}
-
 void contest::settle(int renewals) {
+  auto const rests = [this](int who, election_state in, contest_word since) {
+    auto const& seat = board_.at(who);
+    return seat.state == in && steady_ns() - seat.last(since).at_ns >= in_ns(settling);
+  };
   await("the candidates did not come to rest", [&] {
     leader_ = board_.leader();
     if (leader_ == contest_board::nobody || board_.at(leader_).renewals < renewals) return false;
+    bool all_rest = rests(leader_, election_state::working, contest_word::leads);
     for (int who = 0; who < candidates_; ++who) {
-      auto const& seat = board_.at(who);
-      bool const leads = who == leader_;
-      if (seat.state != (leads ? election_state::working : election_state::acquiring)) return false;
-      auto const since = seat.last(leads ? contest_word::leads : contest_word::stands).at_ns.load();
-      if (steady_ns() - since < in_ns(settling)) return false;
+      all_rest &= who == leader_ || rests(who, election_state::acquiring, contest_word::stands);
     }
-    return true;
+    return all_rest;
   });
-  term_ = board_.highest();
+  term_ = board_.thing.highest();
 }
 
 contest::change contest::stop(leader_stop how) {
   int const old = leader_;
   auto& seat = board_.at(old);
-  if (seat.working != term_ || board_.highest() != term_) {
+  auto const number = static_cast<std::size_t>(old);
+  if (board_.leader() != old || board_.thing.highest() != term_) {
     throw command_error(
         exit_code::unavailable,
         "the leader lost its term by itself; is the machine too busy for this ttl?");
   }
   auto since = steady_ns();
-  tell({since, old, contest_word::stop, 0, name_of(how)});
+  tell_({since, old, contest_word::stop, 0, name_of(how)});
   if (how == leader_stop::graceful) {
     seat.may_stand = false;
     await("a leader did not resign", [&] { return seat.resigns_ns != 0 && seat.working == 0; });
     since = seat.resigns_ns;
   } else {
-    board_.excused = old;
+    board_.excuse(old);
     since = steady_ns();
-    auto const number = static_cast<std::size_t>(old);
     if (how == leader_stop::kill) on_.processes().kill(number);
     if (how == leader_stop::freeze) on_.processes().signal(number, SIGSTOP);
   }
   int next = contest_board::nobody;
   await("nobody took over", [&] {
-    if (board_.highest() > term_) next = board_.leader();
+    if (board_.thing.highest() > term_) next = board_.leader();
     return next != contest_board::nobody;
   });
   auto const began = board_.at(next).last(contest_word::leads).at_ns.load();
@@ -209,28 +205,23 @@ std::optional<double> contest::bring_back(change const& what) {
     on_.processes().start_again(number);
   } else if (what.how == leader_stop::freeze) {
     auto const since = steady_ns();
-    tell({since, what.from, contest_word::go_on, 0, {}});
+    tell_({since, what.from, contest_word::go_on, 0, {}});
     on_.processes().signal(number, SIGCONT);
     await("a frozen leader did not stop", [&] { return seat.working != term_; });
     thawed_ms = in_ms(seat.last(contest_word::stops).at_ns - since);
   }
-  board_.excused = contest_board::nobody;
   seat.may_stand = true;
   return thawed_ms;
 }
 
-// Those that wait go first, so that the term is given back to nobody.
 void contest::dismiss() {
-  int const last = board_.leader();
-  for (int who = 0; who < candidates_; ++who) {
-    if (who != last) leave(who);
+  // Those that wait go first, so that the term is given back to nobody.
+  int const leader = std::max(board_.leader(), 0);
+  for (int i = 1; i <= candidates_; ++i) {
+    auto& seat = board_.at((leader + i) % candidates_);
+    seat.may_stand = false;
+    await("a candidate did not resign", [&] { return !seat.stands; });
   }
-  if (last != contest_board::nobody) leave(last);
-}
-
-void contest::leave(int who) {
-  board_.at(who).may_stand = false;
-  await("a candidate did not resign", [&] { return !board_.at(who).stands; });
 }
 
 }  // namespace herdlock::lab

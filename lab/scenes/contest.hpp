@@ -17,16 +17,14 @@ struct candidacy {
   std::string url;
   resource name;
   milliseconds ttl;
+  std::string first_url{};  ///< of the first candidate, if it is another one
 };
-
-/// What a candidate's process does, until it is killed: it stands as long as it may. Its work acts
-/// once in a millisecond, and asks the term before each act. Throws herdlock::error for a store
-/// that refuses.
-void stand(candidacy const& as, contest_board& board, int who);
 
 /// `all` for each of them, in this order.
 std::vector<leader_stop> chosen_stops(std::string const& text, std::vector<leader_stop> all);
 
+/// Each candidate stands as long as it may. Its work acts once in a millisecond, and asks the term
+/// before each act.
 class contest {
  public:
   struct happening {
@@ -45,8 +43,9 @@ class contest {
 
   /// `tell` hears what happens, in order, while something is waited for. All that waits here throws
   /// command_error (unavailable) when it does not come about: soon where the store has gone away.
-  contest(stage& on, contest_board& board, candidacy as, int candidates,
-          std::function<void(happening const&)> tell = {});
+  contest(
+      stage& on, contest_board& board, candidacy as, int candidates,
+      std::function<void(happening const&)> tell = [](auto const&) {});
   contest(contest const&) = delete;
   contest& operator=(contest const&) = delete;
   ~contest() { on_.clear(); }
@@ -66,9 +65,6 @@ class contest {
   template <class Condition>
   void await(char const* what, Condition holds);
   void listen();
-  void give_up_without_store() const;
-  void leave(int who);
-  void tell(happening const& what) const;
 
   stage& on_;
   contest_board& board_;

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "stage/clock.hpp"
-#include "stage/shared.hpp"
+#include "stage/guarded_thing.hpp"
 
 namespace herdlock::lab {
 
@@ -37,11 +37,9 @@ enum class contest_word {
   go_on,
 };
 
-/// The thing knows nothing of leases. An overlap is an act in an older term than one that has
-/// acted, and work that runs while another's begins, unless the process of that one cannot act.
 class contest_board {
  public:
-  static constexpr int most = 16;
+  static constexpr int most = guarded_thing::spots;
   static constexpr int nobody = -1;
   static constexpr std::size_t own_words = 6;
 
@@ -55,27 +53,21 @@ class contest_board {
     std::array<mark, own_words> marks;
     std::array<char, 256> why{};  ///< of the last trouble
     std::atomic<election_state> state{};
-    std::atomic<std::uint64_t> working{0};  ///< the term of the work that runs; 0: none
-    std::atomic<int> renewals{0};           ///< of the last term
-    std::atomic<bool> may_stand{true};      ///< an order; not: it resigns
+    std::atomic<std::uint64_t> working{0};                ///< the term of the work that runs, or 0
+    std::atomic<std::size_t> spot{guarded_thing::spots};  ///< where that is inside the thing
+    std::atomic<int> renewals{0};                         ///< of the last term
+    std::atomic<bool> may_stand{true};                    ///< an order; not: it resigns
     std::atomic<bool> stands{false};
     std::atomic<std::int64_t> resigns_ns{0};  ///< since when, if it has been ordered to
   };
 
-  // What a candidate does.
+  // What a candidate does. Its work is inside the thing, and each act is a write.
   void begin(int who, std::uint64_t term) {
     at(who).renewals = 0;
     note(who, contest_word::leads, term);
     at(who).working = term;
-    for (int other = 0; other < most; ++other) {
-      if (other != who && other != excused && at(other).working != 0) ++at_once_;
-    }
-    act(term);
-  }
-  void act(std::uint64_t term) {
-    ++acts_;
-    raise_to(highest_, term);
-    if (highest_ > term) ++late_acts_;
+    at(who).spot = thing.enter(term);
+    thing.write(term);
   }
   void renewed(int who, std::uint64_t term) {
     ++at(who).renewals;
@@ -83,6 +75,7 @@ class contest_board {
   }
   void end(int who, std::uint64_t term) {
     note(who, contest_word::stops, term);
+    thing.leave(at(who).spot);
     at(who).working = 0;
   }
   void note(int who, contest_word word, std::uint64_t term = 0) {
@@ -97,30 +90,28 @@ class contest_board {
     note(who, contest_word::trouble);
   }
 
+  /// Frozen or dead: another's work may begin.
+  void excuse(int who) { thing.end(at(who).spot); }
   /// A new place for a process that was killed.
-  void clear(int who) { std::construct_at(&at(who)); }
+  void clear(int who) {
+    thing.leave(at(who).spot);
+    std::construct_at(&at(who));
+  }
   /// Who works in the highest term.
   int leader() const {
-    auto const term = highest();
-    for (int who = 0; who < most; ++who) {
-      if (term != 0 && at(who).working == term) return who;
-    }
-    return nobody;
+    auto const term = thing.highest();
+    auto const is_it = [term](seat const& each) { return term != 0 && each.working == term; };
+    auto const found = std::find_if(seats_.begin(), seats_.end(), is_it);
+    return found == seats_.end() ? nobody : static_cast<int>(found - seats_.begin());
   }
 
   seat& at(int who) { return seats_.at(static_cast<std::size_t>(who)); }
   seat const& at(int who) const { return seats_.at(static_cast<std::size_t>(who)); }
-  std::uint64_t highest() const { return highest_; }
-  std::int64_t acts() const { return acts_; }
-  std::int64_t at_once() const { return at_once_; }
-  std::int64_t late_acts() const { return late_acts_; }
 
-  std::atomic<int> excused{nobody};  ///< frozen or dead: its work does not count
+  guarded_thing thing{};
 
  private:
   std::array<seat, most> seats_;
-  std::atomic<std::uint64_t> highest_{0};
-  std::atomic<std::int64_t> acts_{0}, at_once_{0}, late_acts_{0};
 };
 
 }  // namespace herdlock::lab

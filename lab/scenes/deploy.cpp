@@ -212,27 +212,14 @@ class deploy : public scene {
   deploy_figures figures_;
 };
 
+constexpr char const* deploy_help =
+#include "scenes/deploy_help.txt"
+    ;
+
 }  // namespace
 
-listed_scene const deploy_scene{
-    .name = "deploy",
-    .does = "All workers are restarted under load; is each job done once?",
-    .help =
-        R"(At each restart there are jobs for all workers. Who holds the lock of a job does
-it, and writes into it with the fencing token of the lease. One worker after the
-other is told to stop, ends its job, and a new process takes its place; with
---kill every third one is killed in the middle of its job, which another does
-again when the lease of the dead has ended. The jobs count who comes, with which
-token, and what is written.
-
-Exit status: 0; 1 if a job was left out, done twice, begun before the lease of
-whom it was taken from had ended, or done too late; 64 for usage; 69 if the
-store cannot be used.
-
-Examples:
-  herdlock-lab deploy --kill --plot deploy.svg
-  herdlock-lab deploy --store postgres://db.example/app --workers 40 --jobs 10000)",
-    .draws = true,
-    .make = made<deploy>};
+listed_scene const deploy_scene{"deploy",
+                                "All workers are restarted under load; is each job done once?",
+                                deploy_help, true, made<deploy>};
 
 }  // namespace herdlock::lab

@@ -1,8 +1,6 @@
 // What the workers of the deploy share, what comes of it, and what is promised of that.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -10,8 +8,8 @@
 #include <vector>
 
 #include "stage/clock.hpp"
+#include "stage/demand_none.hpp"
 #include "stage/guarded_thing.hpp"
-#include "stage/report.hpp"
 
 namespace herdlock::lab {
 
@@ -104,13 +102,11 @@ struct deploy_figures {
 inline void judge_deploy(deploy_figures const& all, milliseconds in_time, judge& by) {
   by.demand(all.restarted == all.workers,
             fmt::format("only {} of {} workers were restarted", all.restarted, all.workers));
-  by.demand(all.left_out == 0, fmt::format("{} jobs were left out", all.left_out));
-  by.demand(all.done_twice == 0, fmt::format("{} jobs were done more than once", all.done_twice));
-  by.demand(all.seen.overlaps == 0,
-            fmt::format("a job was begun while another's lease on it had not ended, {} times",
-                        all.seen.overlaps));
-  by.demand(all.seen.steps_back == 0,
-            fmt::format("a fencing token did not rise, {} times", all.seen.steps_back));
+  demand_none(by, all.left_out, "{} jobs were left out");
+  demand_none(by, all.done_twice, "{} jobs were done more than once");
+  demand_none(by, all.seen.overlaps,
+              "a job was begun while another's lease on it had not ended, {} times");
+  demand_none(by, all.seen.steps_back, "a fencing token did not rise, {} times");
   // Who is told to stop ends his job before.
   by.demand(all.begun_again <= all.killed + all.seen.lost,
             fmt::format("{} jobs were begun again, but only {} workers died at one and {} lost it",

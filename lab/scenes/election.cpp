@@ -11,83 +11,48 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr char const* election_help =
-    R"(Workers, each a process of its own, stand for one job: one works, the others
-wait. When the one that works has renewed its term, it is stopped, and the next
-one takes over:
+#include "scenes/election_help.txt"
+    ;
 
-  graceful  it resigns, as at a shutdown: the next one is woken at once
-  freeze    SIGSTOP: when its term is over, the next one works; continued then,
-            it stops before it does anything else, and waits like the others
-  kill      SIGKILL: the next one works when the term is over
-
-With --json each event is an object on a line of its own, at once. When the
-store goes away the scene ends with 69, its ttl and some seconds later.
-
-By hand, in two terminals, with Ctrl-C, Ctrl-Z and kill -9:
-  herdlock elect job --ttl 5s --verbose -- sh -c 'while date; do sleep 1; done'
-
-Examples:
-  herdlock-lab election
-  herdlock-lab election --stop kill --ttl 5s --store redis://127.0.0.1)";
-
-// To people and to programs.
-class teller {
- public:
-  explicit teller(report const& into) : into_(into) {}
-
-  void tell(contest::happening const& what) const {
-    constexpr char const* events[] = {"stands",   "leads",   "renews", "stops",
-                                      "resigned", "trouble", "stop",   "continue"};
-    json line{{"at_ms", since_start_ms(what)},
-              {"worker", what.who + 1},
-              {"event", events[static_cast<std::size_t>(what.word)]}};
-    if (what.term != 0) line["term"] = what.term;
-    if (what.word == contest_word::trouble) line["why"] = what.why;
-    if (what.word == contest_word::stop) line["stop"] = what.why;
-    into_.event(line);
-    into_.line(fmt::format("{:>8.3f} s  worker {:<3} {}", since_start_ms(what) / 1e3, what.who + 1,
-                           in_words(what)));
-  }
-  void taken_over(contest::change const& what) const {
-    into_.event({{"event", "taken_over"},
-                 {"stop", name_of(what.how)},
-                 {"from", what.from + 1},
-                 {"to", what.to + 1},
-                 {"took_ms", what.took_ms}});
-    into_.line(fmt::format("{:>12}{}: worker {} took over from worker {} after {:.1f} ms\n", "",
-                           name_of(what.how), what.to + 1, what.from + 1, what.took_ms));
-  }
-
- private:
-  double since_start_ms(contest::happening const& what) const {
-    return in_ms(what.at_ns - began_ns_);
-  }
-  static std::string in_words(contest::happening const& what) {
-    switch (what.word) {
-      case contest_word::stands:
-        return "waits";
-      case contest_word::leads:
-        return fmt::format("WORKS, term {}", what.term);
-      case contest_word::renews:
-        return fmt::format("works, term {} renewed", what.term);
-      case contest_word::stops:
-        return fmt::format("has stopped, term {}", what.term);
-      case contest_word::resigned:
-        return "has resigned";
-      case contest_word::trouble:
-        return "trouble: " + what.why;
-      case contest_word::stop:
-        if (what.why == name_of(leader_stop::graceful)) return "<<< is told to resign";
-        return what.why == name_of(leader_stop::kill) ? "<<< SIGKILL" : "<<< SIGSTOP";
-      case contest_word::go_on:
-        break;
-    }
-    return "<<< SIGCONT";
-  }
-
-  report const& into_;
-  std::int64_t const began_ns_ = steady_ns();
+// What happens, to programs and to people: {0} is the term, {1} the trouble, or what is sent.
+struct wording {
+  char const* event;
+  char const* sentence;
 };
+constexpr wording wordings[] = {{"stands", "waits"},
+                                {"leads", "WORKS, term {0}"},
+                                {"renews", "works, term {0} renewed"},
+                                {"stops", "has stopped, term {0}"},
+                                {"resigned", "has resigned"},
+                                {"trouble", "trouble: {1}"},
+                                {"stop", "<<< {1}"},
+                                {"continue", "<<< SIGCONT"}};
+
+void tell(report const& to, contest::happening const& what, double at_ms) {
+  auto const& words = wordings[static_cast<std::size_t>(what.word)];
+  json line{{"at_ms", at_ms}, {"worker", what.who + 1}, {"event", words.event}};
+  auto why = what.why;
+  if (what.term != 0) line["term"] = what.term;
+  if (what.word == contest_word::trouble) line["why"] = why;
+  if (what.word == contest_word::stop) {
+    line["stop"] = why;
+    why = why == "graceful" ? "is told to resign" : why == "kill" ? "SIGKILL" : "SIGSTOP";
+  }
+  to.event(line);
+  to.line(fmt::format("{:>8.3f} s  worker {:<3} {}", at_ms / 1e3, what.who + 1,
+                      fmt::format(fmt::runtime(words.sentence), what.term, why)));
+}
+
+void tell(report const& to, contest::change const& what) {
+  auto const* const how = name_of(what.how);
+  to.event({{"event", "taken_over"},
+            {"stop", how},
+            {"from", what.from + 1},
+            {"to", what.to + 1},
+            {"took_ms", what.took_ms}});
+  to.line(fmt::format("{:>12}{}: worker {} took over from worker {} after {:.1f} ms\n", "", how,
+                      what.to + 1, what.from + 1, what.took_ms));
+}
 
 class election_of_workers : public scene {
  public:
@@ -105,15 +70,15 @@ class election_of_workers : public scene {
   void play(stage& on) override {
     place const where(url_, place::without_url::file);
     shared<contest_board> board;
-    teller const tells(on.out());
+    auto const began_ns = steady_ns();
     contest job(on, *board, {where.url(), resource(fresh_name()), ttl_}, workers_,
-                [&](auto const& what) { tells.tell(what); });
+                [&](auto const& what) { tell(on.out(), what, in_ms(what.at_ns - began_ns)); });
     job.start();
     for (auto const how :
          chosen_stops(stop_, {leader_stop::graceful, leader_stop::freeze, leader_stop::kill})) {
       job.settle(1);
       auto const change = job.stop(how);
-      tells.taken_over(change);
+      tell(on.out(), change);
       job.bring_back(change);
     }
     job.settle(1);

@@ -19,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using herdlock_test::redis_sentinels;
+using herdlock_test::redis_server;
 
 // What is not renewed outlives a failover, so that who holds it does not learn of it in time.
 constexpr milliseconds unsafe_ttl = 20s;
@@ -31,20 +32,10 @@ struct orders {
   std::atomic<std::size_t> epoch{0};
 };
 
-// What is cut off from its master: the replicas go on serving, but cannot log in there any more.
-void cut_replication(redis_sentinels& group) {
-  for (auto* replica : group.replicas()) {
-    replica->cli("CONFIG SET masteruser nobody");
-    replica->cli("CONFIG SET masterauth nothing");
-  }
-  group.master().cli("CLIENT KILL TYPE replica");
-}
-
-void restore_replication(redis_sentinels& group) {
-  for (std::size_t i = 0; i < group.servers(); ++i) {
-    group.server(i).command({"CONFIG", "SET", "masteruser", ""});
-    group.server(i).command({"CONFIG", "SET", "masterauth", ""});
-  }
+// A replica that cannot log in at its master goes on serving, and learns of nothing any more.
+void log_in_as(redis_server const& replica, std::string const& user, std::string const& password) {
+  replica.command({"CONFIG", "SET", "masteruser", user});
+  replica.command({"CONFIG", "SET", "masterauth", password});
 }
 
 class failover : public scene {
@@ -75,7 +66,10 @@ class failover : public scene {
     for (int number = 1; number <= rounds_; ++number) {
       await_grants(on);
       play_round(on, group, number);
-      on.out().line(fmt::format("round {}: {}", number, words()));
+      auto const all = seen();
+      on.out().line(
+          fmt::format("round {}: {} grants, {} overlaps, {} fencing steps back, {} lost leases",
+                      number, all.entries, all.overlaps, all.steps_back, all.lost));
     }
     await_grants(on);
     told_->over = true;
@@ -85,11 +79,7 @@ class failover : public scene {
   }
 
  private:
-  guarded_thing::findings seen() const {
-    guarded_thing::findings all;
-    for (auto const& each : *things_) all += each.seen();
-    return all;
-  }
+  guarded_thing::findings seen() const { return seen_by_all(*things_); }
 
   // One client: it holds the resource again and again; while a failover is under way for as long as
   // it can.
@@ -117,14 +107,14 @@ class failover : public scene {
 
   void hold(guarded_thing& thing, lease& held, milliseconds span) {
     auto const spot = thing.enter(held);
+    auto const end_ns = steady_ns() + in_ns(span);
     {
       std::stop_callback const lost(held.lost_token(), [&] { thing.end(spot); });
-      auto const ended = [&] {
+      wait_until(3 * ttl(), [&] {
         thing.stay(spot, held);
-        return !held.valid();
-      };
-      wait_until(span, ended);
-      wait_until(3 * ttl(), [&] { return ended() || !told_->failing_over || told_->over; });
+        bool const goes_on = told_->failing_over && !told_->over;
+        return !held.valid() || (steady_ns() > end_ns && !goes_on);
+      });
     }
     thing.leave(spot, held);
     held.release();
@@ -148,7 +138,8 @@ class failover : public scene {
     group.await_action();
     auto& old = group.master();
     group.await_replicas(2);
-    cut_replication(group);
+    for (auto* replica : group.replicas()) log_in_as(*replica, "nobody", "nothing");
+    old.cli("CLIENT KILL TYPE replica");
     auto const before = seen().entries;
     guarded_thing const& thing = (*things_)[++told_->epoch];
     on.waited_for([&] { return seen().entries >= before + 3; }, 600ms);
@@ -172,14 +163,8 @@ class failover : public scene {
     } else {
       old.resume();
     }
-    restore_replication(group);
+    for (std::size_t i = 0; i < group.servers(); ++i) log_in_as(group.server(i), "", "");
     group.await_replicas(2);
-  }
-
-  std::string words() const {
-    auto const all = seen();
-    return fmt::format("{} grants, {} overlaps, {} fencing steps back, {} lost leases", all.entries,
-                       all.overlaps, all.steps_back, all.lost);
   }
 
   void tell_figures(report& out) const {
@@ -201,24 +186,14 @@ class failover : public scene {
   std::optional<shared_array<guarded_thing>> things_;  // by epoch
 };
 
+constexpr char const* failover_help =
+#include "scenes/failover_help.txt"
+    ;
+
 }  // namespace
 
 listed_scene const failover_scene{
-    .name = "failover",
-    .does = "Redis fails over under load; do two ever hold the same resource?",
-    .help = R"(Starts a Redis master with two replicas and three sentinels. Each round cuts the
-replication, lets the clients go on, takes the master away (killed and stopped
-in turn) and waits for the next one, which does not know what was granted during
-the cut.
-
-Exit status: 0; 1 when a safe run saw two hold the same resource, or an unsafe
-one did not (by chance it may not); 64 for usage; 69 if redis-server cannot be
-started, or the clients get nothing any more.
-
-Examples:
-  herdlock-lab failover --safe --hang --rounds 100
-  herdlock-lab failover --unsafe)",
-    .draws = false,
-    .make = made<failover>};
+    "failover", "Redis fails over under load; do two ever hold the same resource?", failover_help,
+    false, made<failover>};
 
 }  // namespace herdlock::lab

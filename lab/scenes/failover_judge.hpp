@@ -1,10 +1,8 @@
 // What is promised of failovers under load.
 #pragma once
 
-#include <fmt/format.h>
-
+#include "stage/demand_none.hpp"
 #include "stage/guarded_thing.hpp"
-#include "stage/report.hpp"
 
 namespace herdlock::lab {
 
@@ -12,8 +10,7 @@ namespace herdlock::lab {
 /// that sees none there would see none anywhere.
 inline void judge_failover(guarded_thing::findings const& seen, bool safe, judge& by) {
   if (safe) {
-    by.demand(seen.overlaps == 0,
-              fmt::format("{} grants while another held the resource", seen.overlaps));
+    demand_none(by, seen.overlaps, "{} grants while another held the resource");
   } else {
     by.demand(seen.overlaps > 0,
               "no overlap was seen although nothing prevents them: this judge sees none, or the "

@@ -38,10 +38,7 @@ class played : public scene {
     auto const server = own_server<redis_server>();
     shared<board> seen;
     for (int i = 0; i < how_.processes; ++i) {
-      on.processes().start(fmt::format("process {}", i), [&] {
-        auto const work = how_.what == "full" ? work_at_a_full_store : work_at_one_key;
-        work(how_, *seen, server.url());
-      });
+      on.processes().start(fmt::format("process {}", i), [&] { work(how_, *seen, server.url()); });
     }
     if (how_.what == "full") {
       play_full(on, server, *seen);
@@ -59,15 +56,15 @@ class played : public scene {
   }
 
  private:
-  milliseconds longest() const {
-    return stage::patience + how_.ttl + how_.load + how_.outage + how_.most;
+  template <class Condition>
+  void await(stage& on, std::string_view what, Condition holds) const {
+    on.await(what, holds, stage::patience + how_.ttl + how_.load + how_.outage + how_.most);
   }
 
   void await_generation(stage& on, board const& seen, std::uint64_t last) const {
     for (std::uint64_t next = 1; next <= last; ++next) {
       on.tell("generations", static_cast<double>(next) / static_cast<double>(last));
-      on.await(
-          "the key is not loaded any more", [&] { return seen.generation >= next; }, longest());
+      await(on, "the key is not loaded any more", [&] { return seen.generation >= next; });
     }
   }
 
@@ -77,13 +74,11 @@ class played : public scene {
     seen.fails_until = from + in_ns(how_.outage);
     seen.fails_from = from;
     on.tell("the loader fails");
-    on.await(
-        "the key is not loaded any more", [&] { return seen.recovered != 0; }, longest());
+    await(on, "the key is not loaded any more", [&] { return seen.recovered != 0; });
   }
 
   void play_full(stage& on, redis_server const& server, board& seen) const {
-    on.await(
-        "not all keys are there", [&] { return seen.warm == how_.processes; }, longest());
+    await(on, "not all keys are there", [&] { return seen.warm == how_.processes; });
     server.command({"CONFIG", "SET", "maxmemory", "1"});
     seen.full_from = steady_ns();
     seen.store = memory::full;
@@ -101,7 +96,7 @@ class played : public scene {
       if (there == how_.keys) seen.all_filled = steady_ns();
       return seen.all_filled != 0;
     };
-    on.await("the missing keys are not all filled", is_filled, longest());
+    await(on, "the missing keys are not all filled", is_filled);
   }
 
   void tell(report& out, board const& seen) const {
@@ -153,27 +148,8 @@ class played : public scene {
 };
 
 constexpr char const* help =
-    R"(Processes ask one Redis for keys, and the judge counts how often these are loaded:
-  claim   one key, early refresh as the cache does it: elected by XFetch, admitted
-          by the claim
-  alone   the same election, and each elected caller loads: so it can be seen that
-          the judge sees
-  outage  one key, whose loader fails for --outage; stale values answer, and the
-          back-off grows from --first to --most
-  full    --keys keys that are cached, as many that are stale, and as many that were
-          never there; the Redis refuses all writes for --outage
-A generation lasts from one filling of the entry to the next.
-
-Exit status: 0; 1 when more than one load began in a generation, when a caller
-waited for a load (but for the first) or had an error, when the loads of an outage
-were not those of the back-off, one more or less, when a missing key was loaded more
-often than once in 250 ms and process while the store was full, or when recovery
-took longer than a back-off (full: a second) and --excess; `alone` judges errors
-only. 69 when there is no redis-server, or a process failed.
-
-Example: herdlock-lab freshness --generations 1000 --processes 8 --callers 50 \
-  --load 50ms --pause 100ms
-)";
+#include "scenes/freshness_help.txt"
+    ;
 
 }  // namespace
 }  // namespace freshness

@@ -61,8 +61,7 @@ struct board {
 };
 
 /// In a process of the fleet, until the board says stop.
-void work_at_one_key(terms const& how, board& seen, std::string const& url);
-void work_at_a_full_store(terms const& how, board& seen, std::string const& url);
+void work(terms const& how, board& seen, std::string const& url);
 
 /// A generation lasts from one filling of the entry to the next.
 struct generations {

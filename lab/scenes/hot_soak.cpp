@@ -66,11 +66,10 @@ class played : public scene {
     for (int burst = 1; burst <= how_.bursts; ++burst) {
       on.tell("bursts", static_cast<double>(burst) / how_.bursts);
       seen.burst = burst;
-      on.await("not all processes keep the key", [&] {
-        return in_each(seen, [&](process const& one) {
-          return one.bursts[static_cast<std::size_t>(burst)].kept_ns != 0;
-        });
-      });
+      auto const keeps_it = [burst](process const& one) {
+        return one.bursts.at(burst).kept_ns != 0;
+      };
+      on.await("not all processes keep the key", [&] { return in_each(seen, keeps_it); });
       seen.burst = 0;
       // A process tells of keys that have become hot ten times a second at most.
       on.pass(200ms);
@@ -93,33 +92,26 @@ class played : public scene {
     on.tell("one key at an even rate");
     on.pass(how_.time);
     end(on, seen);
-    std::uint64_t hot = 0, cooled = 0;
-    for (auto const& one : seen.processes) {
-      hot = std::max(hot, one.became_hot.load());
-      cooled = std::max(cooled, one.cooled.load());
-    }
     auto& out = on.out();
     out.figure("calls a second of each process", how_.rate);
     out.figure("time", in_seconds(in_ns(how_.time)), "s");
-    out.figure("became hot, at most", hot);
-    out.figure("cooled, at most", cooled);
+    out.figure("became hot, at most", seen.most(&process::became_hot));
+    out.figure("cooled, at most", seen.most(&process::cooled));
     judge_even(seen, on.judged());
   }
 
   void play_crowd(stage& on, board& seen, redis_server const& server) {
     cache<std::string> const writer(
-        open_here(server.url()),
-        {.prefix = no_prefix, .ttl = how_.ttl, .near = near_cache::off, .hot_keys = std::nullopt});
+        open_here(server.url()), {.prefix = no_prefix, .ttl = how_.ttl, .near = near_cache::off});
     on.pass(2s);
     on.await("not all processes keep the key",
              [&] { return in_each(seen, [](process const& one) { return one.near_hits > 0; }); });
+    for (auto& one : seen.processes) one.reported_before = one.reported.load();
     auto const before = commands(server, seen);
-    auto const reported_before = reported(seen);
     auto const began = steady_ns();
-    std::uint64_t written = 0;
+    int written = 0;
     while (steady_ns() - began < in_ns(how_.time)) {
-      on.tell("one key as fast as all can",
-              static_cast<double>(steady_ns() - began) / static_cast<double>(in_ns(how_.time)));
+      on.tell("one key as fast as all can", in_ms(steady_ns() - began) / in_ms(in_ns(how_.time)));
       if (how_.writes != 0) {
         writer.put("crowd", std::to_string(++written));
         seen.acknowledged = written;
@@ -127,11 +119,9 @@ class played : public scene {
       on.pass(how_.every);
     }
     double const seconds = in_seconds(steady_ns() - began);
-    crowd_seen all;
-    all.writes_a_second = static_cast<double>(written) / seconds;
-    auto const reported_then = reported(seen);
-    for (std::size_t n = 0; n < reported_then.size(); ++n) {
-      auto const sent = static_cast<double>(reported_then[n] - reported_before[n]);
+    crowd_seen all{.writes_a_second = written / seconds};
+    for (auto const& one : seen.processes) {
+      auto const sent = static_cast<double>(one.reported - one.reported_before);
       all.reports_a_second = std::max(all.reports_a_second, sent / seconds);
     }
     auto& out = on.out();
@@ -142,18 +132,17 @@ class played : public scene {
     }
     double const there_s = fall_quiet(on, seen, server, all);
     end(on, seen);
-    all.add(seen);
     out.figure("commands a second for the key", all.commands_a_second);
-    out.figure("calls", all.calls);
-    out.figure("near hits", all.near_hits);
-    out.figure("calls behind a fence", all.behind_fence);
-    out.figure("too old behind a fence", all.stale);
-    out.figure("entry missed", all.misses);
+    out.figure("calls", seen.sum(&process::calls));
+    out.figure("near hits", seen.sum(&process::near_hits));
+    out.figure("calls behind a fence", seen.sum(&process::behind_fence));
+    out.figure("too old behind a fence", seen.sum(&process::stale));
+    out.figure("entry missed", seen.sum(&process::misses));
     out.figure("ttls", seconds / in_seconds(in_ns(how_.ttl)));
     out.figure("entry there when nobody asked any more, for", there_s, "s");
     out.figure("reports a second of a process, at most", all.reports_a_second);
-    out.figure("last process let go after", in_seconds(all.let_go_ns), "s");
-    judge_crowd(how_, all, on.judged());
+    out.figure("last process let go after", in_seconds(seen.most(&process::let_go_ns)), "s");
+    judge_crowd(how_, seen, all, on.judged());
   }
 
   // How long the entry is still there.
@@ -164,63 +153,32 @@ class played : public scene {
     on.await("a process does not let go of the key",
              [&] { return in_each(seen, [](process const& one) { return one.let_go_ns != 0; }); });
     auto const lasts = how_.ttl + 2 * how_.window + (how_.times != 0 ? slack : stage::patience);
-    all.entry_ended = on.waited_for(
-        [&] {
-          return server.command({"EXISTS", "crowd"}) == "0";
-        },
-        lasts);
+    auto const has_ended = [&] { return server.command({"EXISTS", "crowd"}) == "0"; };
+    all.entry_ended = on.waited_for(has_ended, lasts);
     return in_seconds(steady_ns() - stopped);
   }
 
-  std::vector<std::uint64_t> reported(board const& seen) const {
-    std::vector<std::uint64_t> all;
-    for (auto const& one : seen.processes) all.push_back(one.reported);
-    return all;
-  }
-
   // Reads, claims, fills and writes; reports, fences and signs of life are not of the key.
-  std::map<std::string, long> commands(redis_server const& server, board const& seen) const {
+  static std::map<std::string, long> commands(redis_server const& server, board const& seen) {
     std::map<std::string, long> all;
     for (auto const* one : {"client|caching", "get", "pttl", "evalsha", "eval"}) {
       all[one] = server.calls(one);
     }
-    for (auto const sent : reported(seen)) all["evalsha"] -= static_cast<long>(sent);
+    all["evalsha"] -= seen.sum(&process::reported);
     return all;
   }
 
   terms how_;
 };
 
-constexpr char const* help = R"(What is tried:
-  burst  a key that nobody asked for is asked for by each process --rate times a
-         second, until all of them keep it; then the next one
-  even   one key at --rate calls a second in each process, for --time: near the
-         threshold of 1000 it must not come and go
-  crowd  one key as fast as all can, for --time, while it is written each --every
-         (unless --writes is 0: then its loads keep it there); then nobody asks any
-         more. With --times 1 each process lets go of it within two windows, and it
-         ends a ttl later, both within a second: a machine may have other work
-
-Exit status: 0; 1 when more calls of a process went to the server than its reads
-before it can be hot, and those in a tick and a round trip (one burst in a hundred
-excepted), or half the bursts were kept by all later than 50 ms behind the first;
-when a key became hot or cooled more than once; when the server had more than 30
-commands a second for the key, two for each write, and three for each write and
-process; when a value behind a fence was older than a write that was acknowledged
-before the fence; when the entry ended while it was hot, or was there for longer
-than two windows and a ttl afterwards; when a process sent more than 20 reports a
-second. 64 for usage; 69 when there is no redis-server, or a process failed.
-
-Examples:
-  herdlock-lab hot-soak --bursts 100
-  herdlock-lab hot-soak --case even --rate 1000 --time 60s
-  herdlock-lab hot-soak --case crowd --writes 0 --time 20s --times 1)";
-
 }  // namespace
 }  // namespace hot_soak
 
 listed_scene const hot_soak_scene{
-    "hot-soak", "A fleet and one hot key: how soon is it kept, and what has the server of it?",
-    hot_soak::help, false, made<hot_soak::played>};
+    .name = "hot-soak",
+    .does = "A fleet and one hot key: how soon is it kept, and what has the server of it?",
+    .help =
+#include "scenes/hot_soak_help.txt"
+        , .draws = false, .make = made<hot_soak::played>};
 
 }  // namespace herdlock::lab

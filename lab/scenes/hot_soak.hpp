@@ -34,21 +34,23 @@ struct terms {
   milliseconds window{2000};
 };
 
+using count = std::atomic<std::int64_t>;
+
 /// What a process saw of a burst.
 struct burst {
-  std::atomic<std::int64_t> kept_ns{0};     // when its first call was answered by what it keeps
-  std::atomic<std::uint64_t> asked{0};      // calls that went to the server before
-  std::atomic<std::int64_t> slowest_ns{0};  // of these
-  std::atomic<std::int64_t> longest_ns{0};  // between two of these: the machine stood still
+  count kept_ns{0};  // when its first call was answered by what it keeps
+  count asked{0};    // calls that went to the server before
+  // From the end of one of these to the end of the next: as long as that one, or the machine
+  // stood still.
+  count longest_ns{0};
 };
 
 struct process {
-  using count = std::atomic<std::uint64_t>;
-
   std::array<burst, most_bursts> bursts{};
   count calls{0}, near_hits{0}, misses{0}, stale{0}, behind_fence{0};
   count became_hot{0}, cooled{0}, reported{0};
-  std::atomic<std::int64_t> let_go_ns{0};  // behind the last call
+  count reported_before{0};  // the crowd's time began
+  count let_go_ns{0};        // behind the last call
 };
 
 struct board {
@@ -56,9 +58,20 @@ struct board {
   std::atomic<int> joined{0};
   std::atomic<int> burst{0};  // the one that goes on, from 1; 0: none
   std::atomic<bool> quiet{false};
-  std::atomic<std::uint64_t> acknowledged{0};  // the last value whose write was
+  count acknowledged{0};  // the last value whose write was
   std::atomic<int> ended{0};
   std::atomic<bool> stop{false};
+
+  std::int64_t sum(count process::*of) const {
+    std::int64_t all = 0;
+    for (auto const& one : processes) all += one.*of;
+    return all;
+  }
+  std::int64_t most(count process::*of) const {
+    std::int64_t all = 0;
+    for (auto const& one : processes) all = std::max(all, (one.*of).load());
+    return all;
+  }
 };
 
 /// In a process of the fleet, until the board says stop.
@@ -67,8 +80,7 @@ void work(terms const& how, board& seen, std::size_t number, std::string const& 
 /// So often may a process ask until it keeps the key. One that stood still for longer than a tick
 /// has ticked late, too.
 inline double most_asked(terms const& how, burst const& of) {
-  double const late_s = in_seconds(std::max(of.slowest_ns.load(), of.longest_ns.load()));
-  return reads_before + how.rate * (tick_s + late_s) + 1;
+  return reads_before + how.rate * (tick_s + in_seconds(of.longest_ns)) + 1;
 }
 
 struct bursts_seen {
@@ -78,45 +90,31 @@ struct bursts_seen {
 
   bursts_seen(terms const& how, board const& seen) {
     for (int number = 1; number <= how.bursts; ++number) {
-      std::int64_t first = 0, last = 0;
+      std::vector<std::int64_t> kept;
       for (int n = 0; n < how.processes; ++n) {
-        auto const& its =
-            seen.processes[static_cast<std::size_t>(n)].bursts[static_cast<std::size_t>(number)];
+        auto const& its = seen.processes.at(n).bursts.at(number);
         ++(static_cast<double>(its.asked) <= most_asked(how, its) ? within : beyond);
         asked.push_back(static_cast<double>(its.asked));
-        std::int64_t const kept = its.kept_ns;
-        first = first == 0 ? kept : std::min(first, kept);
-        last = std::max(last, kept);
+        kept.push_back(its.kept_ns);
       }
-      spread_ms.push_back(in_ms(last - first));
+      auto const [first, last] = std::minmax_element(kept.begin(), kept.end());
+      spread_ms.push_back(in_ms(*last - *first));
     }
   }
 };
 
+/// What is not on the board.
 struct crowd_seen {
-  std::uint64_t calls = 0, near_hits = 0, misses = 0, stale = 0, behind_fence = 0;
-  std::int64_t let_go_ns = 0;    // of the last process
   double reports_a_second = 0;   // of the process that sent most
   double commands_a_second = 0;  // for the key
   double writes_a_second = 0;
   bool entry_ended = false;  // in time, when nobody asked any more
-
-  void add(board const& seen) {
-    for (auto const& one : seen.processes) {
-      calls += one.calls;
-      near_hits += one.near_hits;
-      misses += one.misses;
-      stale += one.stale;
-      behind_fence += one.behind_fence;
-      let_go_ns = std::max(let_go_ns, one.let_go_ns.load());
-    }
-  }
 };
 
 inline void judge_end(terms const& how, board const& seen, judge& by) {
-  by.demand(seen.ended == how.processes, fmt::format("only {} of {} processes have told their "
-                                                     "figures",
-                                                     seen.ended.load(), how.processes));
+  by.demand(seen.ended == how.processes,
+            fmt::format("only {} of {} processes have told their figures", seen.ended.load(),
+                        how.processes));
 }
 
 inline void judge_bursts(bursts_seen const& all, judge& by) {
@@ -132,31 +130,30 @@ inline void judge_bursts(bursts_seen const& all, judge& by) {
 }
 
 inline void judge_even(board const& seen, judge& by) {
-  std::uint64_t hot = 0, cooled = 0;
-  for (auto const& one : seen.processes) {
-    hot = std::max(hot, one.became_hot.load());
-    cooled = std::max(cooled, one.cooled.load());
-  }
+  auto const hot = seen.most(&process::became_hot);
+  auto const cooled = seen.most(&process::cooled);
   by.demand(hot <= 1 && cooled <= 1,
             fmt::format("the key came and went: hot {} times, cooled {} times", hot, cooled));
 }
 
-inline void judge_crowd(terms const& how, crowd_seen const& of, judge& by) {
+inline void judge_crowd(terms const& how, board const& seen, crowd_seen const& of, judge& by) {
   by.demand(
       of.reports_a_second <= 20,
       fmt::format("a process sent {:.1f} reports a second: more than 20", of.reports_a_second));
-  bool const in_time = of.let_go_ns <= in_ns(2 * how.window + slack);
-  by.demand(in_time || how.times == 0,
-            fmt::format("a process let go of it after {:.2f} s", in_seconds(of.let_go_ns)));
+  auto const let_go_ns = seen.most(&process::let_go_ns);
+  by.demand(let_go_ns <= in_ns(2 * how.window + slack) || how.times == 0,
+            fmt::format("a process let go of it after {:.2f} s", in_seconds(let_go_ns)));
   // Each process reads it anew behind each write, which is a script with a GET.
   double const most = 30 + (3.0 * how.processes + 2) * of.writes_a_second;
   by.demand(of.commands_a_second <= most,
             fmt::format("the server had {:.1f} commands a second for the key: more than {:.1f}",
                         of.commands_a_second, most));
-  by.demand(of.stale == 0,
-            fmt::format("of {} calls behind a fence {} were too old", of.behind_fence, of.stale));
-  by.demand(of.behind_fence > 0, "nobody called behind a fence");
-  by.demand(of.misses == 0, fmt::format("the entry ended {} times while it was hot", of.misses));
+  auto const fenced = seen.sum(&process::behind_fence);
+  auto const stale = seen.sum(&process::stale);
+  by.demand(stale == 0, fmt::format("of {} calls behind a fence {} were too old", fenced, stale));
+  by.demand(fenced > 0, "nobody called behind a fence");
+  auto const misses = seen.sum(&process::misses);
+  by.demand(misses == 0, fmt::format("the entry ended {} times while it was hot", misses));
   by.demand(of.entry_ended, "the entry did not end when nobody asked any more");
 }
 

@@ -1,9 +1,8 @@
 #include "scenes/hotkey_story.hpp"
 
-#include <array>
+#include <fmt/ranges.h>
+
 #include <cmath>
-#include <iterator>
-#include <vector>
 
 #include "terminal/duration.hpp"
 
@@ -11,6 +10,26 @@ namespace herdlock::lab {
 namespace {
 
 constexpr std::size_t slices_of_a_line = 5;
+constexpr char const* next_line = "\n               ";
+constexpr char const* kept_nowhere =
+    "nowhere: this store pushes no changes, so a process cannot know that what\n"
+    "               it keeps is old, or it is in the process itself; each call asks the store.\n"
+    "               --store redis://HOST:PORT shows what it is like when values are kept";
+
+struct told_calls {
+  char const* name;   // in the data
+  char const* words;  // in the table
+  call_figures hotkey_figures::*of;
+};
+constexpr std::array calls_of_a_run{
+    told_calls{"key", "the key", &hotkey_figures::key},
+    told_calls{"others", "other keys, meanwhile", &hotkey_figures::others},
+    told_calls{"others_before", "  before that", &hotkey_figures::others_before},
+    told_calls{"others_until_kept", "  until all kept the key", &hotkey_figures::others_until_kept},
+    told_calls{"others_when_kept", "  once all kept the key", &hotkey_figures::others_when_kept},
+};
+
+std::string commas(std::uint64_t number) { return with_commas(static_cast<std::int64_t>(number)); }
 
 std::string per_second(std::uint64_t count, double seconds) {
   return with_commas(std::llround(static_cast<double>(count) / seconds));
@@ -23,137 +42,92 @@ std::string in_words(hotkey_moment const& of, milliseconds since, int processes)
   auto const time = [since](double at_ms) {
     return cli::say(milliseconds(std::llround(at_ms)) - since);
   };
-  std::string const first = time(*of.first_ms);
-  std::string const last = time(*of.last_ms);
-  if (of.processes < static_cast<std::size_t>(processes)) {
-    return fmt::format("in {} of {} processes, after {} to {}", of.processes, processes, first,
-                       last);
+  return fmt::format("in {} of {}, in the first after {}, in the last after {}", of.processes,
+                     counted(processes, "process", "processes"), time(*of.first_ms),
+                     time(*of.last_ms));
+}
+
+// Each row has cells of the run without hot keys, then of the one with them.
+table table_of_both(table::column first, std::vector<table::column> const& of_each) {
+  std::vector<table::column> heads{std::move(first)};
+  for (std::size_t run = 0; run < 2; ++run) {
+    heads.push_back({"|"});
+    heads.insert(heads.end(), of_each.begin(), of_each.end());
   }
-  if (processes == 1) return fmt::format("after {}", first);
-  return fmt::format("in the first process after {}, in all {} after {}", first, processes, last);
+  return table(std::move(heads));
 }
 
-std::string where_kept(hotkey_story const& of) {
-  switch (of.keeping) {
-    case hotkey_keeping::cannot:
-      return "nowhere: this store pushes no changes, so a process cannot know that what\n"
-             "               it keeps is old; each call asks the store, as without hot keys.\n"
-             "               --store redis://HOST:PORT shows what it is like when they are kept";
-    case hotkey_keeping::needless:
-      return "nowhere: this store is in the process itself; --store redis://HOST:PORT\n"
-             "               shows what it is like when values are kept";
-    case hotkey_keeping::can:
-      break;
-  }
-  return in_words(of.with.seen.kept, of.options.load_from(), of.options.processes);
-}
-
-// A row whose cells are of the run without hot keys, then of the one with them.
-template <class Cells>
-std::vector<std::string> both(std::string name, Cells cells, hotkey_story const& of) {
-  std::vector<std::string> row{std::move(name)};
-  auto const add = [&row](auto const& more) { row.insert(row.end(), more.begin(), more.end()); };
-  add(cells(of.without));
-  row.emplace_back("|");
-  add(cells(of.with));
-  return row;
-}
-
-std::string timeline(hotkey_story const& of) {
-  table lines({{"time"},
-               {"requests/s"},
-               {"to store"},
-               {"p99 ms"},
-               {"others'"},
-               {"|"},
-               {"requests/s"},
-               {"to store"},
-               {"p99 ms"},
-               {"others'"}});
-  double const line_s = seconds(of.options.slice()) * slices_of_a_line;
-  for (std::size_t at = 0; at < hotkey_options::slices; at += slices_of_a_line) {
-    auto const p99 = [](call_figures const& of_calls) {
-      auto const& took = of_calls.took;
-      return took.count() == 0 ? std::string("-") : short_ms(took.percentile_ms(0.99));
-    };
-    auto const cells = [&](hotkey_seen const& run) {
-      auto const key = sum(run.board, hotkey_kind::key, at, at + slices_of_a_line);
-      auto const others = sum(run.board, hotkey_kind::others, at, at + slices_of_a_line);
-      return std::array{per_second(key.took.count(), line_s), per_second(key.asked, line_s),
-                        p99(key), p99(others)};
-    };
-    double const from_s = static_cast<double>(at) * seconds(of.options.slice());
-    lines.row(both(fmt::format("{:.1f} s", from_s), cells, of));
+std::string timeline(hotkey_runs const& runs) {
+  table lines = table_of_both({"time"}, {{"requests/s"}, {"to store"}, {"p99 ms"}, {"others'"}});
+  double const slice_s = in_seconds(runs[0].board.slice_ns);
+  double const line_s = slice_s * slices_of_a_line;
+  auto const p99 = [](call_figures const& of) { return of.took.count() ? short_p99(of) : "-"; };
+  for (std::size_t at = 0; at < hotkey_terms::slices; at += slices_of_a_line) {
+    std::vector<std::string> cells{fmt::format("{:.1f} s", static_cast<double>(at) * slice_s)};
+    for (auto const& run : runs) {
+      auto const [key, others] = sum(run.board, at, at + slices_of_a_line);
+      cells.insert(cells.end(), {"|", per_second(key.took.count(), line_s),
+                                 per_second(key.asked, line_s), p99(key), p99(others)});
+    }
+    lines.row(std::move(cells));
   }
   return lines.text();
 }
 
-std::string latencies_of_both(hotkey_story const& of) {
-  table rows({{"", table::side::left},
-              {"p50 ms"},
-              {"p99 ms"},
-              {"slowest"},
-              {"|"},
-              {"p50 ms"},
-              {"p99 ms"},
-              {"slowest"}});
-  auto const row = [&](char const* name, auto const& figures_of) {
-    auto const cells = [&](hotkey_seen const& run) {
-      call_figures const* const one = figures_of(run.seen);
-      if (!one) return std::array<std::string, 3>{"-", "-", "-"};
-      return std::array{short_ms(one->took.percentile_ms(0.5)),
-                        short_ms(one->took.percentile_ms(0.99)), short_ms(one->took.slowest_ms())};
-    };
-    rows.row(both(name, cells, of));
-  };
-  row("the key", [](hotkey_figures const& all) { return &all.key; });
-  row("other keys, meanwhile", [](hotkey_figures const& all) { return &all.others; });
-  row("  before that", [](hotkey_figures const& all) { return &all.others_before; });
-  row("  once all kept the key", [](hotkey_figures const& all) {
-    return all.kept_by_all ? &all.kept_by_all->others : nullptr;
-  });
+std::string latencies_of_both(hotkey_runs const& runs) {
+  table rows = table_of_both({"", table::side::left}, {{"p50 ms"}, {"p99 ms"}, {"slowest"}});
+  for (auto const& each : calls_of_a_run) {
+    std::vector<std::string> cells{each.words};
+    for (auto const& run : runs) {
+      auto const& took = (run.*each.of).took;
+      cells.emplace_back("|");
+      for (double const ms :
+           {took.percentile_ms(0.5), took.percentile_ms(0.99), took.slowest_ms()}) {
+        cells.push_back(took.count() > 0 ? short_ms(ms) : "-");
+      }
+    }
+    rows.row(std::move(cells));
+  }
   return rows.text();
 }
 
-void tell_moments(hotkey_story const& of, report const& out) {
-  auto const& seen = of.with.seen;
-  auto const processes = of.options.processes;
-  out.line("\nfound          " + in_words(seen.found, of.options.load_from(), processes));
-  out.line("kept           " + where_kept(of));
-  out.line(fmt::format("cooled         {}, when the requests have ended",
-                       in_words(seen.cooled, of.options.load_to(), processes)));
-  if (seen.became_hot > 1) {
-    out.line(fmt::format("               a process called it hot {} times", seen.became_hot));
+void tell_below_tables(hotkey_runs const& runs, report const& out) {
+  auto const& [without, with] = runs;
+  auto const& how = with.board.how;
+  auto const say = [&](char const* name, std::string const& text) {
+    out.line(fmt::format("{:<15}{}", name, text));
+  };
+  say("found", in_words(with.found, how.load_from(), how.processes));
+  say("kept", how.can_keep ? in_words(with.kept, how.load_from(), how.processes) : kept_nowhere);
+  say("cooled",
+      in_words(with.cooled, how.load_to(), how.processes) + ", when the requests have ended");
+  if (with.became_hot > 1) {
+    say("", fmt::format("a process called it hot {} times", with.became_hot));
   }
-}
-
-void tell_load(hotkey_story const& of, report const& out) {
-  auto const& without = of.without.seen;
-  auto const& with = of.with.seen;
-  auto const commas = [](auto number) { return with_commas(static_cast<std::int64_t>(number)); };
-  double const load_s = seconds(of.options.load_to() - of.options.load_from());
-  out.line(fmt::format("to the store   {} calls without, {} with: {} and {} a second{}",
-                       commas(without.key.asked), commas(with.key.asked),
-                       per_second(without.key.asked, load_s), per_second(with.key.asked, load_s),
-                       with.kept_by_all ? fmt::format("; {:.1f} a second once all kept it",
-                                                      with.kept_by_all->asked_a_second)
-                                        : ""));
+  double const load_s = seconds(how.load_to() - how.load_from());
+  say("to the store",
+      fmt::format("{} calls without, {} with: {} and {} a second{}", commas(without.key.asked),
+                  commas(with.key.asked), per_second(without.key.asked, load_s),
+                  per_second(with.key.asked, load_s),
+                  with.asked_when_kept
+                      ? fmt::format("; {:.1f} a second once all kept it", *with.asked_when_kept)
+                      : ""));
+  for (auto const& run : runs) {
+    say("others' p99", fmt::format("{} hot keys {}", run.board.hot_keys ? "with" : "without",
+                                   fmt::join(why_others_wait(run), next_line)));
+  }
   if (with.reports > 0) {
-    out.line(fmt::format("reports        {} of all processes to each other, over the store",
-                         commas(with.reports)));
+    say("reports", with_commas(with.reports) + " of all processes to each other, over the store");
   }
   auto const left_out = [](hotkey_figures const& all) {
     return all.key.left_out + all.others.left_out;
   };
   if (left_out(without) + left_out(with) > 0) {
-    out.line(fmt::format(
-        "left out       {} requests without, {} with: the machine was too slow for them",
-        commas(left_out(without)), commas(left_out(with))));
+    say("left out", fmt::format("{} requests without, {} with: the machine was too slow for them",
+                                commas(left_out(without)), commas(left_out(with))));
   }
   auto const errors = without.store_errors + with.store_errors;
-  if (errors > 0) {
-    out.line(fmt::format("store          {} questions without an answer", commas(errors)));
-  }
+  if (errors > 0) say("store", with_commas(errors) + " questions without an answer");
 }
 
 json data_of(hotkey_moment const& of) {
@@ -166,76 +140,89 @@ json data_of(hotkey_moment const& of) {
 // Near hits take less than a microsecond.
 double to_nanos(double ms) { return to_micros(ms * 1e3) / 1e3; }
 
-json data_of(call_figures const& of) {
-  return {{"calls", of.took.count()},
-          {"failed", of.failed},
-          {"left_out", of.left_out},
-          {"p50_ms", to_nanos(of.took.percentile_ms(0.5))},
-          {"p99_ms", to_nanos(of.took.percentile_ms(0.99))},
-          {"slowest_ms", to_nanos(of.took.slowest_ms())}};
-}
-
-json data_of(hotkey_seen const& run) {
-  auto const& seen = run.seen;
-  json key = data_of(seen.key);
-  key["asked"] = seen.key.asked;
-  json timeline = json::array();
-  for (auto const& slice : run.slices) {
-    timeline.push_back({{"at_ms", static_cast<double>(timeline.size()) * in_ms(run.board.slice_ns)},
-                        {"calls", slice.key.took.count()},
-                        {"asked", slice.key.asked},
-                        {"p99_ms", to_nanos(slice.key.took.percentile_ms(0.99))},
-                        {"slowest_ms", to_nanos(slice.key.took.slowest_ms())},
-                        {"others", slice.others.took.count()},
-                        {"others_p99_ms", to_nanos(slice.others.took.percentile_ms(0.99))}});
+json data_of(hotkey_figures const& run) {
+  json all;
+  all["hot_keys"] = run.board.hot_keys ? "with" : "without";
+  for (auto const& each : calls_of_a_run) {
+    auto const& of = run.*each.of;
+    all[each.name] = {{"calls", of.took.count()},
+                      {"failed", of.failed},
+                      {"left_out", of.left_out},
+                      {"p50_ms", to_nanos(of.took.percentile_ms(0.5))},
+                      {"p99_ms", to_nanos(of.took.percentile_ms(0.99))},
+                      {"slowest_ms", to_nanos(of.took.slowest_ms())}};
   }
-  auto const& kept = seen.kept_by_all;
-  return {
-      {"hot_keys", run.name},
-      {"key", key},
-      {"others", data_of(seen.others)},
-      {"others_before", data_of(seen.others_before)},
-      {"others_when_kept", kept ? data_of(kept->others) : json(nullptr)},
-      {"found", data_of(seen.found)},
-      {"kept", data_of(seen.kept)},
-      {"cooled", data_of(seen.cooled)},
-      {"became_hot_at_most", seen.became_hot},
-      {"reports", seen.reports},
-      {"store_errors", seen.store_errors},
-      {"asked_a_second_when_kept", kept ? json(to_micros(kept->asked_a_second)) : json(nullptr)},
-      {"timeline", timeline}};
+  all["key"]["asked"] = run.key.asked;
+  if (!run.asked_when_kept) all["others_until_kept"] = all["others_when_kept"] = nullptr;
+  all["found"] = data_of(run.found);
+  all["kept"] = data_of(run.kept);
+  all["cooled"] = data_of(run.cooled);
+  all["became_hot_at_most"] = run.became_hot;
+  all["reports"] = run.reports;
+  all["store_errors"] = run.store_errors;
+  auto const& asked = run.asked_when_kept;
+  all["asked_a_second_when_kept"] = asked ? json(to_micros(*asked)) : json(nullptr);
+  for (std::size_t at = 0; at < hotkey_terms::slices; ++at) {
+    auto const [key, others] = sum(run.board, at, at + 1);
+    all["timeline"].push_back({{"at_ms", static_cast<double>(at) * in_ms(run.board.slice_ns)},
+                               {"calls", key.took.count()},
+                               {"asked", key.asked},
+                               {"p99_ms", to_nanos(key.took.percentile_ms(0.99))},
+                               {"slowest_ms", to_nanos(key.took.slowest_ms())},
+                               {"others", others.took.count()},
+                               {"others_p99_ms", to_nanos(others.took.percentile_ms(0.99))}});
+  }
+  return all;
 }
 
 }  // namespace
 
-void tell_hotkey(hotkey_story const& story, judge const& judged, report& out) {
-  auto const& of = story.options;
+std::vector<std::string> why_others_wait(hotkey_figures const& run) {
+  std::vector<std::string> lines{
+      "the store had the requests for the key, too, while there were any"};
+  if (run.asked_when_kept) {
+    auto const since = std::llround(*run.kept.last_ms) - run.board.how.load_from().count();
+    lines = {fmt::format("the store had the requests for the key, too, until all kept it ({}):",
+                         cli::say(milliseconds(since))),
+             fmt::format("p99 {} ms until then, {} ms from then on",
+                         short_p99(run.others_until_kept), short_p99(run.others_when_kept))};
+  }
+  if (run.key.left_out > 0) {
+    lines.push_back(fmt::format(
+        "{} requests for the key were left out: they would have begun over 100 ms late,",
+        commas(run.key.left_out)));
+    lines.emplace_back("so its p99 stays near 100 ms, and the store had less to do than was asked");
+  }
+  return lines;
+}
+
+void tell_hotkey(hotkey_runs const& runs, judge const& judged, report& out) {
+  auto const& how = runs[0].board.how;
   out.line(fmt::format(
       "{}\n{} ask for one key {} times a second in all, from {:.1f} s to {:.1f} s; and for {} "
       "others\n{} times a second, all the time. On the left without hot keys, on the right with "
       "hot keys:\nthe requests for the key, those of them that reached the store, and the p99 of "
       "calls.\n",
-      story.store, counted(of.processes, "process", "processes"), with_commas(of.rate),
-      seconds(of.load_from()), seconds(of.load_to()), with_commas(of.keys),
-      with_commas(static_cast<std::int64_t>(of.rate_of_others()))));
-  out.line(timeline(story));
-  out.line(latencies_of_both(story));
-  tell_moments(story, out);
-  tell_load(story, out);
-  out.data() = {{"store", story.store},
-                {"can_keep", story.keeping == hotkey_keeping::can},
-                {"processes", of.processes},
-                {"rate", of.rate},
-                {"keys", of.keys},
-                {"rate_of_other_keys", of.rate_of_others()},
-                {"threshold", of.threshold},
-                {"fleet_threshold", of.fleet_threshold()},
-                {"window_ms", of.window().count()},
-                {"load_from_ms", of.load_from().count()},
-                {"load_to_ms", of.load_to().count()},
-                {"slice_ms", of.slice().count()},
+      how.shown, counted(how.processes, "process", "processes"), with_commas(how.rate),
+      seconds(how.load_from()), seconds(how.load_to()), with_commas(how.keys),
+      with_commas(static_cast<std::int64_t>(how.rate_of_others()))));
+  out.line(timeline(runs));
+  out.line(latencies_of_both(runs));
+  tell_below_tables(runs, out);
+  out.data() = {{"store", how.shown},
+                {"can_keep", how.can_keep},
+                {"processes", how.processes},
+                {"rate", how.rate},
+                {"keys", how.keys},
+                {"rate_of_other_keys", how.rate_of_others()},
+                {"threshold", how.threshold},
+                {"fleet_threshold", how.fleet_threshold()},
+                {"window_ms", how.window().count()},
+                {"load_from_ms", how.load_from().count()},
+                {"load_to_ms", how.load_to().count()},
+                {"slice_ms", how.slice().count()},
                 {"broken", judged.broken()},
-                {"runs", json::array({data_of(story.without), data_of(story.with)})}};
+                {"runs", json::array({data_of(runs[0]), data_of(runs[1])})}};
 }
 
 }  // namespace herdlock::lab

@@ -36,10 +36,44 @@ struct terms {
 };
 
 // What a loader refers to, as a local variable of its caller; kept, so that it can be looked at.
-struct one_call {
-  std::atomic<bool> is_over{false};
-  std::atomic<int> runs{0};
-  std::atomic<bool> was_asked{false};
+class one_call {
+ public:
+  one_call(board& into, microseconds loader_takes) : takes(loader_takes), seen_(into) {}
+
+  microseconds const takes;
+
+  void loader_begins() {
+    seen_.behind += is_over_;
+    ++seen_.loads;
+    ++runs_;
+  }
+  void loader_ends(bool was_asked) {
+    seen_.behind += is_over_;
+    if (was_asked) was_asked_ = true;
+  }
+  // In a thread. Whether it was asked to stop.
+  bool load(std::stop_token const& stop) {
+    loader_begins();
+    auto const until = std::chrono::steady_clock::now() + takes;
+    while (std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    bool const is_asked = stop.stop_requested();
+    loader_ends(is_asked);
+    return is_asked;
+  }
+  void ends(bool has_failed) {
+    is_over_ = true;
+    ++(has_failed ? seen_.errors : seen_.values);
+    seen_.ended_in_loader += was_asked_;
+    seen_.ended_waiting += !was_asked_ && has_failed && runs_ == 0;
+  }
+
+ private:
+  board& seen_;
+  std::atomic<bool> is_over_{false};
+  std::atomic<int> runs_{0};
+  std::atomic<bool> was_asked_{false};
 };
 
 class callers {
@@ -74,14 +108,16 @@ class callers {
     dice random(how_.seed * 1'000'003 + number);
     while (seen_.another(how_.calls)) {
       auto const& from = any_cache(random);
-      if (random() % 64 == 0) disturb(from, random);
-      auto const call = std::make_shared<one_call>();
-      microseconds const takes(random() % 12'000);
-      bool const many = random() % 4 == 0;
-      bool const failed =
-          many ? ask_many(from, *call, takes, random) : ask(from, *call, takes, random);
-      call->is_over = true;
-      count(*call, failed);
+      switch (random() % 128) {
+        case 0:
+          from.put(any_key(random), "put");
+          break;
+        case 1:
+          from.invalidate(any_key(random));
+          break;
+      }
+      auto const call = a_call(random);
+      call->ends(random() % 4 == 0 ? ask_many(from, *call, random) : ask(from, *call, random));
     }
   }
 
@@ -89,59 +125,31 @@ class callers {
     dice random(how_.seed * 7'000'003 + number);
     while (seen_.another(how_.calls)) {
       auto const& from = any_cache(random);
-      auto const call = std::make_shared<one_call>();
-      microseconds const takes(random() % 12'000), limit(500 + random() % 8'000);
+      auto const call = a_call(random);
+      microseconds const limit(500 + random() % 8'000);
       auto const key = any_key(random);
-      auto loader = [this, call, takes](load_context of) {
-        return load_slowly(call, takes, std::move(of));
-      };
+      auto loader = [call](load_context of) { return load_slowly(call, std::move(of)); };
       auto const [why, value] =
           co_await from.async_get_or_load(key, loader, asio::cancel_after(limit, awaited));
-      call->is_over = true;
-      count(*call, bool(why.code));
+      call->ends(bool(why.code));
     }
   }
 
   cache<std::string> const& any_cache(dice& random) const {
     return caches_[random() % caches_.size()];
   }
+  std::shared_ptr<one_call> a_call(dice& random) const {
+    return std::make_shared<one_call>(seen_, microseconds(random() % 12'000));
+  }
   static std::string any_key(dice& random) { return std::to_string(random() % 160); }
 
-  void began(one_call& call) {
-    if (call.is_over) ++seen_.behind;
-    ++call.runs;
-    ++seen_.loads;
-  }
-  void ended(one_call& call, bool was_asked) {
-    if (call.is_over) ++seen_.behind;
-    if (was_asked) call.was_asked = true;
-  }
-  void count(one_call const& call, bool failed) {
-    ++(failed ? seen_.errors : seen_.values);
-    if (call.was_asked) {
-      ++seen_.ended_in_loader;
-    } else if (failed && call.runs == 0) {
-      ++seen_.ended_waiting;
-    }
-  }
-
-  static bool pass(microseconds time, std::stop_token const& stop) {
-    auto const until = std::chrono::steady_clock::now() + time;
-    while (std::chrono::steady_clock::now() < until) {
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-    return stop.stop_requested();
-  }
-
   // By reference, as everybody writes it. The shared call behind it is for the judge alone.
-  bool ask(cache<std::string> const& from, one_call& call, microseconds takes, dice& random) {
+  // Returns whether it failed.
+  static bool ask(cache<std::string> const& from, one_call& call, dice& random) {
     bool const throws = random() % 4 == 0;
     try {
       from.get_or_load(any_key(random), [&](load_context& of) -> text {
-        began(call);
-        bool const asked = pass(takes, of.stop());
-        ended(call, asked);
-        if (asked && throws) throw std::runtime_error("stopped");
+        if (call.load(of.stop()) && throws) throw std::runtime_error("stopped");
         return "loaded";
       });
       return false;
@@ -150,12 +158,11 @@ class callers {
     }
   }
 
-  bool ask_many(cache<std::string> const& from, one_call& call, microseconds takes, dice& random) {
+  static bool ask_many(cache<std::string> const& from, one_call& call, dice& random) {
     std::vector<std::string> const keys{any_key(random), any_key(random), any_key(random)};
     auto const got =
         from.get_many_or_load(keys, [&](std::vector<std::string> const& all, std::stop_token stop) {
-          began(call);
-          ended(call, pass(takes, stop));
+          call.load(stop);
           std::map<std::string, std::string> loaded;
           for (auto const& key : all) loaded.emplace(key, "loaded");
           return loaded;
@@ -163,22 +170,13 @@ class callers {
     return std::any_of(got.begin(), got.end(), [](auto const& one) { return one.has_error(); });
   }
 
-  asio::awaitable<text> load_slowly(std::shared_ptr<one_call> call, microseconds takes,
-                                    load_context of) {
-    began(*call);
-    asio::steady_timer timer(co_await asio::this_coro::executor, takes);
+  static asio::awaitable<text> load_slowly(std::shared_ptr<one_call> call, load_context of) {
+    call->loader_begins();
+    asio::steady_timer timer(co_await asio::this_coro::executor, call->takes);
     auto const [why] = co_await timer.async_wait(awaited);
-    ended(*call, of.stop().stop_requested());
+    call->loader_ends(of.stop().stop_requested());
     if (why) throw std::runtime_error("stopped");
     co_return "loaded";
-  }
-
-  static void disturb(cache<std::string> const& at, dice& random) {
-    if (random() % 2 == 0) {
-      at.put(any_key(random), "put");
-    } else {
-      at.invalidate(any_key(random));
-    }
   }
 
   terms how_;
@@ -204,39 +202,22 @@ class played : public scene {
     });
     on.await_end(std::chrono::hours(24 * 365));
     on.tell_nothing();
-    report& out = on.out();
     judge_calls(how_.calls, *seen, on.judged());
-    out.figure("calls", seen->values + seen->errors);
-    out.figure("loads", seen->loads.load());
-    out.figure("loads behind the end of their call", seen->behind.load());
-    out.figure("calls that ended while their loader ran", seen->ended_in_loader.load());
-    out.figure("calls that ended while they waited", seen->ended_waiting.load());
-    out.figure("values", seen->values.load());
-    out.figure("errors", seen->errors.load());
-    out.data()["broken"] = on.judged().broken();
+    on.out().figure("calls", seen->values + seen->errors);
+    report_counts(counts, *seen, on.out());
+    on.out().data()["broken"] = on.judged().broken();
   }
 
  private:
   terms how_;
 };
 
-constexpr char const* help =
-    R"(Threads and coroutines ask a few caches for a few keys, one and many at a time. What
-a call waits for and what its loader takes are drawn anew each time; now and then a
-key is put or invalidated. Each loader looks, when it begins and when it ends,
-whether its call is over. How many calls end while their loader runs, and how many
-while they wait, depends on the machine: they go on until each of the two is a fifth
-of --calls, and up to 20 times --calls.
-
-Exit status: 0; 1 when a loader began or ended behind the end of its call, or when
-20 times --calls were not enough.
-)";
-
 }  // namespace
 }  // namespace loaders
 
 listed_scene const loaders_scene{"loaders",
                                  "End calls at any time; does a loader outlive its call?",
-                                 loaders::help, false, made<loaders::played>};
+#include "scenes/loaders_help.txt"
+                                 , false, made<loaders::played>};
 
 }  // namespace herdlock::lab

@@ -1,10 +1,7 @@
 // Scene `loaders`: what is counted of its calls, and what is demanded of it.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
-#include "stage/report.hpp"
+#include "stage/counts.hpp"
 
 namespace herdlock::lab::loaders {
 
@@ -25,8 +22,18 @@ struct board {
   }
 };
 
+inline constexpr count_of<board> counts[] = {
+    {"loads", &board::loads},
+    {"loads behind the end of their call", &board::behind,
+     "a loader began or ended behind the end of its call"},
+    {"calls that ended while their loader ran", &board::ended_in_loader},
+    {"calls that ended while they waited", &board::ended_waiting},
+    {"values", &board::values},
+    {"errors", &board::errors},
+};
+
 inline void judge_calls(std::uint64_t wanted, board const& seen, judge& judged) {
-  judged.demand(seen.behind == 0, "a loader began or ended behind the end of its call");
+  judge_counts(counts, seen, judged);
   judged.demand(board::is_enough(seen.ended_in_loader, wanted),
                 "too few calls ended while their loader ran");
   judged.demand(board::is_enough(seen.ended_waiting, wanted),

@@ -5,27 +5,41 @@
 #include "scenes/many.hpp"
 
 #include <algorithm>
+#include <boost/asio/use_future.hpp>
 #include <random>
+#include <support/as_result.hpp>
+#include <support/redis_cluster.hpp>
 
 #include "scenes/scenes.hpp"
+#include "stage/own_server.hpp"
 #include "stage/place.hpp"
 
 namespace herdlock::lab {
 namespace many {
+
+void put_all(cache<std::string> const& cached, names const& keys) {
+  std::vector<std::future<result<void>>> puts;
+  for (auto const& key : keys) {
+    auto when_done = herdlock_test::as_result(boost::asio::use_future);
+    puts.push_back(cached.async_put(key, value_of(key), when_done));
+  }
+  for (auto& put : puts) put.get().value();
+}
+
 namespace {
 
-int drawn_from(int count) { return count + (count + 2) / 3; }
-
-std::string missing_key(std::uint64_t round, int number) {
-  return fmt::format("{}:missing:{}", round, number);
-}
-std::string put_key(std::uint64_t round, int number) {
-  return fmt::format("{}:there:{}", round, number);
+// Those from which each process draws so many.
+names all_keys(char const* kind, std::uint64_t round, int drawn) {
+  names all;
+  for (int i = 0; i < drawn + (drawn + 2) / 3; ++i) {
+    all.push_back(fmt::format("{}:{}:{}", kind, round, i));
+  }
+  return all;
 }
 
 // The number of a missing key; nothing for one that was put.
 std::optional<std::size_t> number_of(std::string const& key) {
-  if (key.find(":missing:") == key.npos) return std::nullopt;
+  if (!key.starts_with("missing:")) return std::nullopt;
   return std::stoul(key.substr(key.rfind(':') + 1));
 }
 
@@ -44,8 +58,9 @@ class worker {
     while (true) {
       while (::sem_wait(&seen_.go[static_cast<std::size_t>(number_)]) != 0) {
       }
-      draw(seen_.round);
+      draw();
       loads_ = 0;
+      ++seen_.calls;
       auto const began = steady_ns();
       if (how_.what == "alone") {
         load_alone();
@@ -59,18 +74,16 @@ class worker {
   }
 
  private:
-  void draw(std::uint64_t round) {
+  void draw() {
+    std::uint64_t const round = seen_.round;
     std::seed_seq seed{how_.seed, round, static_cast<std::uint64_t>(number_)};
     dice_.seed(seed);
-    auto const take = [&](int count, auto const& key_of) {
-      names all;
-      for (int i = 0; i < drawn_from(count); ++i) all.push_back(key_of(round, i));
-      std::shuffle(all.begin(), all.end(), dice_);
-      keys_.insert(keys_.end(), all.begin(), all.begin() + count);
-    };
     keys_.clear();
-    take(how_.missing, missing_key);
-    take(how_.keys - how_.missing, put_key);
+    for (auto const& [kind, count] :
+         {std::pair("missing", how_.missing), {"there", how_.keys - how_.missing}}) {
+      auto const all = all_keys(kind, round, count);
+      std::sample(all.begin(), all.end(), std::back_inserter(keys_), count, dice_);
+    }
     std::shuffle(keys_.begin(), keys_.end(), dice_);
     for (auto const& key : keys_) {
       if (auto const number = number_of(key)) ++seen_.asked[*number];
@@ -85,11 +98,8 @@ class worker {
                  fmt::join(wanted, " "));
     }
     for (auto const& key : wanted) {
-      if (auto const number = number_of(key)) {
-        ++seen_.loaded[*number];
-      } else {
-        ++seen_.needless;
-      }
+      auto const number = number_of(key);
+      number ? ++seen_.loaded[*number] : ++seen_.needless;
     }
     std::this_thread::sleep_for(milliseconds(std::uniform_int_distribution(5, 20)(dice_)));
     return values_of(wanted);
@@ -107,15 +117,15 @@ class worker {
   }
 
   void check(std::vector<result<std::optional<std::string>>> const& got) {
-    std::uint64_t errors = 0;
+    bool is_first = true;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (got[i].has_error() && ++errors == 1) {
-        fmt::print(stderr, "process {}, the first error of a call, {}: {}\n", number_, keys_[i],
-                   got[i].error().message);
-      }
-      if (got[i].has_value() && got[i].value() != value_of(keys_[i])) ++seen_.wrong;
+      seen_.wrong += got[i].has_value() && got[i].value() != value_of(keys_[i]);
+      if (!got[i].has_error()) continue;
+      ++seen_.errors;
+      if (!std::exchange(is_first, false)) continue;
+      fmt::print(stderr, "process {}, the first error of a call, {}: {}\n", number_, keys_[i],
+                 got[i].error().message);
     }
-    seen_.errors += errors;
   }
 
   terms const& how_;
@@ -154,91 +164,58 @@ class played : public scene {
     if (how_.seed == 0) how_.seed = std::random_device()();
     if (how_.what == "trips") {
       play_trips(on, how_);
+    } else if (how_.store == "redis") {
+      auto const server = own_server<herdlock_test::redis_server>();
+      play_fleet(on, server.url());
     } else {
-      play_fleet(on);
+      auto const server = own_server<herdlock_test::redis_cluster>();
+      play_fleet(on, server.url());
     }
     on.out().data()["broken"] = on.judged().broken();
   }
 
  private:
-  void play_fleet(stage& on) const {
-    auto const at = own_server<server>(how_.store);
+  void play_fleet(stage& on, std::string const& url) const {
     shared<board> seen;
     for (auto& each : seen->go) ::sem_init(&each, 1, 0);
     for (int i = 0; i < how_.processes; ++i) {
       on.processes().start(fmt::format("process {}", i),
-                           [&, i] { worker(how_, *seen, at.url(), i).run(); });
+                           [&, i] { worker(how_, *seen, url, i).run(); });
     }
-    auto const filler = opened(how_, at.url());
-    loads all;
-    std::uint64_t round = 0;
-    for (; all.is_over && round < how_.rounds; ++round) {
-      on.tell("rounds", static_cast<double>(round) / static_cast<double>(how_.rounds));
-      names there;
-      for (int i = 0; i < drawn_from(how_.keys - how_.missing); ++i) {
-        there.push_back(put_key(round, i));
-      }
-      put_all(filler, there);
-      seen->round = round;
-      all.is_over = play_round(on, *seen);
-      all.add(*seen);
+    auto const filler = opened(how_, url);
+    while (seen->late == 0 && seen->round < how_.rounds) {
+      on.tell("rounds", static_cast<double>(seen->round) / static_cast<double>(how_.rounds));
+      put_all(filler, all_keys("there", ++seen->round, how_.keys - how_.missing));
+      play_round(on, *seen);
     }
     on.clear();
-    tell(on, *seen, all, round);
-    if (how_.what != "alone") judge_fleet(*seen, all, on.judged());
-  }
-
-  // False when somebody has not come to an end: a call itself ends at the deadline.
-  bool play_round(stage& on, board& seen) const {
-    seen.over = 0;
-    for (int i = 0; i < how_.processes; ++i) ::sem_post(&seen.go[static_cast<std::size_t>(i)]);
-    return on.waited_for([&] { return seen.over == how_.processes; },
-                         2 * how_.deadline + milliseconds(1000));
-  }
-
-  void tell(stage& on, board const& seen, loads const& all, std::uint64_t rounds) const {
     on.tell_nothing();
     report& out = on.out();
     out.line(fmt::format("{} of {} on a {}", how_.what,
                          counted(how_.processes, "process", "processes"), how_.store));
-    out.figure("rounds", rounds);
     out.figure("seed", how_.seed);
-    out.figure("missing keys asked for", all.asked);
-    out.figure("loads", all.loaded);
-    out.figure("loaded more than once", all.crowded);
-    out.figure("never loaded", all.unloaded);
-    out.figure("loads of what was there", seen.needless.load());
-    out.figure("wrong values", seen.wrong.load());
-    out.figure("errors", seen.errors.load());
-    out.figure("calls", rounds * static_cast<std::uint64_t>(how_.processes));
-    out.figure("calls of a loader", seen.loader_calls.load());
-    out.figure("of these for a call's second time", seen.again.load());
-    out.figure("slowest call", in_ms(seen.slowest_ns), "ms");
+    report_counts(counts, *seen, out);
+    out.figure("slowest call", in_ms(seen->slowest_ns), "ms");
+    if (how_.what != "alone") judge_counts(counts, *seen, on.judged());
+  }
+
+  void play_round(stage& on, board& seen) const {
+    seen.over = 0;
+    for (int i = 0; i < how_.processes; ++i) ::sem_post(&seen.go[static_cast<std::size_t>(i)]);
+    // A call itself ends at the deadline.
+    seen.late = !on.waited_for([&] { return seen.over == how_.processes; },
+                               2 * how_.deadline + milliseconds(1000));
+    seen.end_round();
   }
 
   terms how_;
 };
 
-constexpr char const* help =
-    R"(Cases:
-  fleet  each process calls get_many_or_load in each round
-  alone  each process reads, and loads what it misses itself: so it can be seen that
-         the judge sees
-  trips  one process alone behind a line of that latency, which counts its round
-         trips: a call in each round, until one of them makes no more than are
-         promised
-
-Exit status: 0; 1 when a missing key was not loaded exactly once in the fleet or one
-that was there was loaded at all, when a call's loader was called twice, when a value
-was wrong or an error, when a call was not over at the deadline (a deadlock), or when
-each call made more than 3 round trips and one call of the loader. `alone` judges
-nothing. 69 when there is no redis-server, or a process failed.
-)";
-
 }  // namespace
 }  // namespace many
 
-listed_scene const many_scene{"many", "Ask for many keys at once; is each loaded once?", many::help,
-                              false, made<many::played>};
+listed_scene const many_scene{"many", "Ask for many keys at once; is each loaded once?",
+#include "scenes/many_help.txt"
+                              , false, made<many::played>};
 
 }  // namespace herdlock::lab

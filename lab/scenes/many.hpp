@@ -5,19 +5,14 @@
 #include <semaphore.h>
 
 #include <array>
-#include <boost/asio/use_future.hpp>
-#include <future>
 #include <herdlock/herdlock.hpp>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
-#include <support/as_result.hpp>
-#include <support/redis_cluster.hpp>
-#include <support/redis_server.hpp>
 #include <vector>
 
-#include "stage/own_server.hpp"
+#include "stage/counts.hpp"
 #include "stage/stage.hpp"
 
 namespace herdlock::lab::many {
@@ -39,26 +34,6 @@ struct terms {
   milliseconds latency{30};
 };
 
-/// A Redis, or a cluster of three: its nodes.
-class server {
- public:
-  explicit server(std::string const& kind) {
-    if (kind == "redis") {
-      redis_ = std::make_unique<herdlock_test::redis_server>();
-    } else {
-      cluster_ = std::make_unique<herdlock_test::redis_cluster>();
-    }
-  }
-  std::string url() const { return redis_ ? redis_->url() : cluster_->url(); }
-  std::size_t nodes() const { return redis_ ? 1 : cluster_->size(); }
-  herdlock_test::redis_server& node(std::size_t i) { return redis_ ? *redis_ : cluster_->node(i); }
-  bool is_cluster() const { return cluster_ != nullptr; }
-
- private:
-  std::unique_ptr<herdlock_test::redis_server> redis_;
-  std::unique_ptr<herdlock_test::redis_cluster> cluster_;
-};
-
 using names = std::vector<std::string>;
 using values = std::map<std::string, std::string>;
 
@@ -71,14 +46,7 @@ inline values values_of(names const& keys) {
 }
 
 /// Together. Throws when one fails.
-inline void put_all(cache<std::string> const& cached, names const& keys) {
-  using boost::asio::use_future;
-  std::vector<std::future<result<void>>> puts;
-  for (auto const& key : keys) {
-    puts.push_back(cached.async_put(key, value_of(key), herdlock_test::as_result(use_future)));
-  }
-  for (auto& put : puts) put.get().value();
-}
+void put_all(cache<std::string> const& cached, names const& keys);
 
 // ----------------------------------------------------------------------------------- the fleet
 
@@ -90,37 +58,39 @@ struct board {
   count round{0};
   // Of the round, by the numbers of the missing keys.
   std::array<std::atomic<std::uint32_t>, most_keys> asked{}, loaded{};
-  count needless{0}, wrong{0}, errors{0}, loader_calls{0}, again{0};
+  // Of all rounds.
+  count missing{0}, loads{0}, crowded{0}, unloaded{0}, needless{0}, wrong{0}, errors{0};
+  count calls{0}, loader_calls{0}, again{0}, late{0};
   std::atomic<std::int64_t> slowest_ns{0};
-};
 
-/// Of all rounds.
-struct loads {
-  std::uint64_t asked = 0, loaded = 0, crowded = 0, unloaded = 0;
-  bool is_over = true;  // each call by its deadline
-
-  /// Takes what the board has of a round.
-  void add(board& seen) {
-    for (std::size_t i = 0; i < seen.asked.size(); ++i) {
-      auto const times = seen.loaded[i].exchange(0);
-      bool const is_asked = seen.asked[i].exchange(0) > 0;
-      asked += is_asked;
-      loaded += times;
+  void end_round() {
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      auto const times = loaded[i].exchange(0);
+      bool const is_asked = asked[i].exchange(0) > 0;
+      missing += is_asked;
+      loads += times;
       crowded += times > 1;
       unloaded += is_asked && times == 0;
     }
   }
 };
 
-inline void judge_fleet(board const& seen, loads const& all, judge& judged) {
-  judged.demand(all.is_over, "a call was not over at its deadline");
-  judged.demand(all.crowded == 0, "a missing key was loaded more than once in the fleet");
-  judged.demand(all.unloaded == 0, "a missing key was never loaded");
-  judged.demand(seen.needless == 0, "what was there was loaded");
-  judged.demand(seen.again == 0, "the loader of a call was called more than once");
-  judged.demand(seen.wrong == 0, "a value was not that of its key");
-  judged.demand(seen.errors == 0, "somebody had an error, such as the end of its wait");
-}
+inline constexpr count_of<board> counts[] = {
+    {"rounds", &board::round},
+    {"rounds that were not over in time", &board::late, "a call was not over at its deadline"},
+    {"missing keys asked for", &board::missing},
+    {"loads", &board::loads},
+    {"loaded more than once", &board::crowded,
+     "a missing key was loaded more than once in the fleet"},
+    {"never loaded", &board::unloaded, "a missing key was never loaded"},
+    {"loads of what was there", &board::needless, "what was there was loaded"},
+    {"wrong values", &board::wrong, "a value was not that of its key"},
+    {"errors", &board::errors, "somebody had an error, such as the end of its wait"},
+    {"calls", &board::calls},
+    {"calls of a loader", &board::loader_calls},
+    {"of these for a call's second time", &board::again,
+     "the loader of a call was called more than once"},
+};
 
 // --------------------------------------------------------------------------------- round trips
 

@@ -1,10 +1,10 @@
 // `herdlock-lab many-caches`: what a program with many caches pays for them.
 #include "scenes/many_caches.hpp"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <herdlock/cache.hpp>
 
@@ -16,14 +16,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char const* help =
-    R"(Memory, the time to make the caches, and the processor time that they use while
-nobody calls them. They are made, then each is called once, then nobody calls
-for --idle.
-
-Exit status: 0; 1 with --judge when the caches take more than 10 MB, or use more
-than 0.5 % of a processor while idle; 64 usage; 69 if the store cannot be used.)";
-
 double resident_mb() {
   std::ifstream from("/proc/self/statm");
   std::size_t all = 0, resident = 0;
@@ -31,14 +23,7 @@ double resident_mb() {
   return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / 1e6;
 }
 
-double processor_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  auto const seconds = [](timeval const& one) {
-    return static_cast<double>(one.tv_sec) + static_cast<double>(one.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 class many_caches final : public scene {
  public:
@@ -59,17 +44,14 @@ class many_caches final : public scene {
     place const where(url_, place::without_url::server);
     auto const seen = measure(open_here(where.url()));
     if (judged_) judge_many_caches(seen, on.judged());
-    on.out().line(fmt::format(
-        "{} caches of the kind {}: made in {:.3f} s, +{:.1f} MB; called once each, +{:.1f} MB; "
-        "idle {:.2f} % of a processor",
-        caches_, kind_, seen.made_s, seen.made_mb, seen.called_mb, seen.idle_percent));
-    on.out().data() = {{"caches", caches_},
-                       {"kind", kind_},
-                       {"made_s", to_micros(seen.made_s)},
-                       {"made_mb", to_micros(seen.made_mb)},
-                       {"called_mb", to_micros(seen.called_mb)},
-                       {"idle_percent", to_micros(seen.idle_percent)},
-                       {"broken", on.judged().broken()}};
+    report& out = on.out();
+    out.figure("caches", caches_);
+    out.figure("kind", kind_);
+    out.figure("made", seen.made_s, "s");
+    out.figure("made", seen.made_mb, "MB");
+    out.figure("called", seen.called_mb, "MB");
+    out.figure("idle", seen.idle_percent, "percent");
+    out.data()["broken"] = on.judged().broken();
   }
 
  private:
@@ -115,7 +97,8 @@ class many_caches final : public scene {
 }  // namespace
 
 listed_scene const many_caches_scene{
-    "many-caches", "What a program pays for a thousand caches: memory, time, and idle work", help,
-    false, made<many_caches>};
+    "many-caches", "What a program pays for a thousand caches: memory, time, and idle work",
+#include "scenes/many_caches_help.txt"
+    , false, made<many_caches>};
 
 }  // namespace herdlock::lab

@@ -2,112 +2,94 @@
 // one of them makes no more than are promised. Others may have a PING of the connection, a look for
 // the cluster's slots, or a batch that the machine tore apart, among their steps.
 #include <algorithm>
+#include <future>
 #include <support/counted_line.hpp>
+#include <support/redis_cluster.hpp>
 #include <thread>
 
 #include "scenes/many.hpp"
+#include "stage/own_server.hpp"
 #include "stage/place.hpp"
 
 namespace herdlock::lab::many {
 namespace {
 
 using herdlock_test::counted_line;
+using herdlock_test::redis_server;
 
-// The server behind a line for each of its nodes.
-class lined_server {
- public:
-  lined_server(std::string const& kind, milliseconds latency) : behind(own_server<server>(kind)) {
-    std::vector<std::string> addresses;
-    for (std::size_t i = 0; i < behind.nodes(); ++i) {
-      lines.push_back(std::make_unique<counted_line>(behind.node(i).port(), latency));
-      ports_.push_back(std::to_string(lines[i]->port()));
-      addresses.push_back("127.0.0.1:" + ports_[i]);
-      if (behind.is_cluster()) behind.node(i).cli("CONFIG SET cluster-announce-port " + ports_[i]);
-    }
-    url = fmt::format("redis{}://{}", behind.is_cluster() ? "+cluster" : "",
-                      fmt::join(addresses, ","));
-    if (!behind.is_cluster() || wait_until(stage::patience, [&] { return is_known(); })) return;
-    throw command_error(exit_code::unavailable, "the nodes do not learn of each other's lines");
-  }
-
-  server behind;
-  std::vector<std::unique_ptr<counted_line>> lines;
-  std::string url;
-
- private:
-  // Each node tells the port of each line.
-  bool is_known() {
-    for (std::size_t i = 0; i < behind.nodes(); ++i) {
-      auto const map = behind.node(i).cli("CLUSTER SLOTS");
-      for (auto const& port : ports_) {
-        if (map.find(port) == map.npos) return false;
-      }
-    }
-    return true;
-  }
-
-  std::vector<std::string> ports_;
-};
-
-struct call_seen {
-  std::size_t trips = 0;  // at the node that has most of them
+struct trips_seen {
+  std::size_t trips = trips::none;  // at the node that has most of them
+  double time = 0;                  // of the call without its loader, in round trips
   std::size_t reads = 0;
-  double time = 0;  // without the loader's, in round trips
+  auto operator<=>(trips_seen const&) const = default;
 };
 
+// A Redis, or a cluster of three, behind a line for each of its nodes.
 class quiet_fleet {
  public:
-  quiet_fleet(terms const& how, cache_format format) : how_(how), at_(how.store, how.latency) {
+  quiet_fleet(terms const& how, cache_format format) : how_(how) {
+    if (how.store == "redis") {
+      lines_.push_back({&redis_.emplace()});
+    } else {
+      cluster_.emplace();
+      for (std::size_t i = 0; i < cluster_->size(); ++i) lines_.push_back({&cluster_->node(i)});
+    }
+    names addresses;
+    for (auto& [node, line, trips, reads] : lines_) {
+      line = std::make_unique<counted_line>(node->port(), how.latency);
+      addresses.push_back(fmt::format("127.0.0.1:{}", line->port()));
+      if (cluster_) node->cli(fmt::format("CONFIG SET cluster-announce-port {}", line->port()));
+    }
+    if (cluster_ && !wait_until(stage::patience, [this] { return are_known(); })) {
+      throw std::runtime_error("the nodes do not learn of each other's lines");
+    }
     terms_.prefix = no_prefix;
     terms_.ttl = std::chrono::hours(1);
     // No claim is renewed while the other's steps are counted.
     terms_.claim_ttl = std::chrono::minutes(1);
     terms_.format = format;
-    cached_.emplace(open_here(at_.url), terms_);
+    auto const url =
+        fmt::format("redis{}://{}", cluster_ ? "+cluster" : "", fmt::join(addresses, ","));
+    cached_.emplace(open_here(url), terms_);
   }
 
   trips all;
 
   /// The first keys are missing, the others are put before.
-  call_seen call_alone(std::string const& round) {
+  trips_seen call_alone(std::string const& round) {
     auto const keys = keys_of(round);
     put_all(*cached_, names(keys.begin() + how_.missing, keys.end()));
-    auto const before = trips_now();
-    auto const reads = reads_now();
+    since_last_look();
     auto const took_ns = call(keys, 1);
-    return {.trips = most_since(before),
-            .reads = reads_now() - reads,
-            .time = static_cast<double>(took_ns) / static_cast<double>(in_ns(2 * how_.latency))};
+    auto seen = since_last_look();
+    seen.time = static_cast<double>(took_ns) / static_cast<double>(in_ns(2 * how_.latency));
+    return seen;
   }
 
   /// The missing keys are being loaded by another: the trips until there is nothing to do but to
   /// wait for it.
   std::size_t call_while_another_loads(std::string const& round) {
     auto const keys = keys_of(round);
-    cache<std::string> const other(open_here(at_.behind.url()), terms_);
-    put_all(other, names(keys.begin() + how_.missing, keys.end()));
-    std::promise<void> begun, watched;
-    std::jthread loading([&] {
-      other.get_many_or_load(names(keys.begin(), keys.begin() + how_.missing),
-                             [&](names const& wanted) {
-                               begun.set_value();
-                               watched.get_future().wait();
-                               return values_of(wanted);
-                             });
-    });
-    begun.get_future().wait();
-    auto const before = trips_now();
-    auto& node = at_.behind.node(0);
-    auto const steps = node.calls("evalsha") + 2 * how_.missing;
+    auto const first_put = keys.begin() + how_.missing;
+    redis_server& node = *lines_.front().node;
+    cache<std::string> const other(open_here(node.url()), terms_);
+    put_all(other, names(first_put, keys.end()));
+    std::promise<void> begun;
     std::size_t made = 0;
-    std::jthread seeing([&] {
+    auto const load_until_seen = [&](names const& wanted) {
+      since_last_look();
+      auto const steps = node.calls("evalsha") + 2 * how_.missing;
+      begun.set_value();
       // Its claims, and a look at each of the others'.
       wait_until(stage::patience, [&] { return node.calls("evalsha") >= steps; });
-      made = most_since(before);
-      watched.set_value();
-    });
+      made = since_last_look().trips;
+      return values_of(wanted);
+    };
+    std::jthread loading(
+        [&] { other.get_many_or_load(names(keys.begin(), first_put), load_until_seen); });
+    begun.get_future().wait();
     call(keys, 0);
-    seeing.join();
+    loading.join();
     return made;
   }
 
@@ -133,46 +115,61 @@ class quiet_fleet {
     return took;
   }
 
-  std::vector<std::size_t> trips_now() const {
-    std::vector<std::size_t> made;
-    for (auto const& line : at_.lines) made.push_back(line->trips());
-    return made;
-  }
-  std::size_t most_since(std::vector<std::size_t> const& before) const {
-    auto made = trips_now();
-    for (std::size_t i = 0; i < made.size(); ++i) made[i] -= before[i];
-    return *std::max_element(made.begin(), made.end());
-  }
-  std::size_t reads_now() const {
-    std::size_t sum = 0;
-    for (auto const& line : at_.lines) sum += line->reads();
-    return sum;
+  // Each node tells the port of each line.
+  bool are_known() const {
+    for (auto const& asked : lines_) {
+      auto const map = asked.node->cli("CLUSTER SLOTS");
+      for (auto const& each : lines_) {
+        if (map.find(std::to_string(each.line->port())) == map.npos) return false;
+      }
+    }
+    return true;
   }
 
+  trips_seen since_last_look() {
+    trips_seen seen{.trips = 0};
+    for (auto& each : lines_) {
+      auto const trips = each.line->trips(), reads = each.line->reads();
+      seen.trips = std::max(seen.trips, trips - std::exchange(each.trips, trips));
+      seen.reads += reads - std::exchange(each.reads, reads);
+    }
+    return seen;
+  }
+
+  struct lined_node {
+    redis_server* node;
+    std::unique_ptr<counted_line> line{};
+    std::size_t trips = 0, reads = 0;  // at the last look
+  };
+
   terms const& how_;
-  lined_server at_;
+  std::optional<redis_server> redis_;
+  std::optional<herdlock_test::redis_cluster> cluster_;
+  std::vector<lined_node> lines_;
   cache_options terms_;
   std::optional<cache<std::string>> cached_;
 };
 
 void play_format(stage& on, terms const& how, cache_format format, std::string const& name) {
-  report& out = on.out();
-  quiet_fleet fleet(how, format);
-  trips& all = fleet.all;
+  auto fleet = own_server<quiet_fleet>(how, format);
+  auto const tell = [&](char const* what, auto figure) {
+    on.out().figure(fmt::format("{}: {}", name, what), figure);
+  };
   // Connections are made, and the server is told the scripts.
-  out.figure(name + ": trips of the first call ever", fleet.call_alone("first").trips);
-  call_seen least{.trips = trips::none}, most;
+  tell("trips of the first call ever", fleet.call_alone("first").trips);
+  trips_seen least;
+  std::size_t most = 0;
   for (std::uint64_t i = 0; i < how.rounds && least.trips > trips_promised; ++i) {
     on.pass(milliseconds(1));
     auto const seen = fleet.call_alone(std::to_string(i));
-    if (std::pair(seen.trips, seen.time) < std::pair(least.trips, least.time)) least = seen;
-    if (seen.trips >= most.trips) most = seen;
+    least = std::min(least, seen);
+    most = std::max(most, seen.trips);
   }
-  all.least = least.trips;
-  out.figure(name + ": trips at a node, least", least.trips);
-  out.figure(name + ": in pieces", least.reads);
-  out.figure(name + ": all in the time of trips", least.time);
-  out.figure(name + ": trips at a node, most", most.trips);
+  fleet.all.least = least.trips;
+  tell("trips at a node, least", least.trips);
+  tell("in pieces", least.reads);
+  tell("all in the time of trips", least.time);
+  tell("trips at a node, most", most);
   if (how.store == "redis") {
     fleet.call_while_another_loads("connected for events");
     std::size_t waiting = trips::none;
@@ -180,10 +177,10 @@ void play_format(stage& on, terms const& how, cache_format format, std::string c
       on.pass(milliseconds(1));
       waiting = std::min(waiting, fleet.call_while_another_loads(fmt::format("waits{}", i)));
     }
-    all.least_waiting = waiting;
-    out.figure(name + ": trips before another's load, least", waiting);
+    fleet.all.least_waiting = waiting;
+    tell("trips before another's load, least", waiting);
   }
-  judge_trips(all, on.judged());
+  judge_trips(fleet.all, on.judged());
 }
 
 }  // namespace

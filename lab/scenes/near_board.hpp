@@ -12,19 +12,9 @@
 
 namespace herdlock::lab {
 
-/// What the processes are at. It only goes on.
-enum class near_stage : int {
-  starting,  ///< the writer writes what stands in front of the first change, the readers begin
-  changing,  ///< the writer writes, the readers read
-  settling,  ///< nothing is written any more
-  ending,    ///< the readers end
-  clearing,  ///< the writer takes the value away, and ends
-};
-
 struct near_state {
-  std::atomic<near_stage> stage{near_stage::starting};
   std::atomic<bool> begun{false};              ///< there is something to be read
-  std::atomic<bool> settled{false};            ///< the writer writes nothing any more
+  std::atomic<bool> ending{false};             ///< the readers end
   std::atomic<std::int64_t> failed_writes{0};  ///< not answered in time, and done again
   std::atomic<std::int64_t> acknowledged{0};   ///< the latest change that was; 0: none
   std::atomic<bool> nothing_follows{false};    ///< the next change takes the value away
@@ -75,37 +65,45 @@ class near_board {
   };
 
   /// Behind the first `followed` changes it is not kept which reader was served them when.
-  near_board(std::size_t readers, std::size_t changes, std::size_t followed)
-      : records_(readers),
+  near_board(std::size_t count, std::size_t changes, std::size_t followed)
+      : readers(count),
         writes_(changes + 1),
-        times_(readers * (followed + 1)),
+        times_(count * (followed + 1)),
         followed_(static_cast<std::int64_t>(followed)) {}
 
-  near_state& state() { return *state_; }
-  near_state const& state() const { return *state_; }
-  std::size_t readers() const { return records_.size(); }
-  near_record& reader(std::size_t n) { return records_[n]; }
-  near_record const& reader(std::size_t n) const { return records_[n]; }
-  bool all(std::atomic<bool> near_record::*holds) const {
-    return std::all_of(records_.begin(), records_.end(),
-                       [&](near_record const& one) { return (one.*holds).load(); });
+  template <class Holds>
+  bool all(Holds holds) const {
+    return std::all_of(readers.begin(), readers.end(), holds);
+  }
+  std::int64_t sum(near_record::count near_record::*what) const {
+    std::int64_t all = 0;
+    for (near_record const& one : readers) all += one.*what;
+    return all;
   }
 
   std::int64_t most_changes() const { return static_cast<std::int64_t>(writes_.size()) - 1; }
   std::int64_t followed() const { return followed_; }
-  std::int64_t acknowledged() const { return state_->acknowledged; }
+  std::int64_t acknowledged() const { return state->acknowledged; }
   std::int64_t acknowledged_at(std::int64_t change) const { return write_at(change).at_ns; }
   near_sight_times const& times(std::size_t reader, std::int64_t change) const {
     return times_[index(reader, change)];
   }
 
   /// The writer: the server has said yes to the next change.
-  void acknowledge(std::int64_t at_ns);
+  void acknowledge(std::int64_t at_ns) {
+    auto const number = acknowledged() + 1;
+    writes_[static_cast<std::size_t>(number)] = {at_ns, state->nothing_follows};
+    state->acknowledged = number;
+    state->nothing_follows = false;
+  }
   /// A reader; of each two threads at most, one of which reads behind fences.
   void note(std::size_t reader, answer const& got);
   /// How long ago, when it was asked for, what was seen had been replaced by a change that had been
   /// acknowledged; none when it had not.
   std::optional<std::int64_t> age_of(answer const& got) const;
+
+  shared<near_state> state;
+  shared_array<near_record> readers;
 
  private:
   // Plain: it is written before its change is acknowledged, and read behind that.
@@ -122,23 +120,14 @@ class near_board {
   }
   void note_times(std::size_t reader, answer const& got);
 
-  shared<near_state> state_;
-  shared_array<near_record> records_;
   shared_array<write> writes_;            // by change
   shared_array<near_sight_times> times_;  // by reader and change
   std::int64_t const followed_;
 };
 
-inline void near_board::acknowledge(std::int64_t at_ns) {
-  auto const number = acknowledged() + 1;
-  writes_[static_cast<std::size_t>(number)] = {at_ns, state_->nothing_follows};
-  state_->acknowledged = number;
-  state_->nothing_follows = false;
-}
-
 inline std::optional<std::int64_t> near_board::age_of(answer const& got) const {
   // A nothing that is on its way, or has been acknowledged meanwhile, may be seen already.
-  if (!got.change && state_->nothing_follows) return std::nullopt;
+  if (!got.change && state->nothing_follows) return std::nullopt;
   auto seen = got.change.value_or(acknowledged());
   while (!got.change && seen > 0 && !write_at(seen).is_nothing) --seen;
   bool const is_nobodys_nothing = !got.change && seen == 0;
@@ -147,7 +136,7 @@ inline std::optional<std::int64_t> near_board::age_of(answer const& got) const {
 }
 
 inline void near_board::note(std::size_t reader, answer const& got) {
-  near_record& who = records_[reader];
+  near_record& who = readers[reader];
   ++who.reads;
   if (got.fence_ns != 0) ++who.fenced;
   if (auto const age = age_of(got)) {
@@ -168,7 +157,7 @@ inline void near_board::note_times(std::size_t reader, answer const& got) {
     times_[index(reader, got.acknowledged + 1)].did_well_ns = got.fence_ns;
     return;
   }
-  near_record& who = records_[reader];
+  near_record& who = readers[reader];
   who.answered_ns = got.answered_ns;
   for (auto change = who.served + 1; change <= std::min(*got.change, followed_); ++change) {
     times_[index(reader, change)].seen_ns = got.answered_ns;

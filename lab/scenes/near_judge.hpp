@@ -51,64 +51,49 @@ inline near_sight sight_of(near_board const& board, std::size_t reader, std::int
       .old_ms = in_ms(std::max<std::int64_t>(times.old_ns, 0))};
 }
 
-struct near_figures {
-  struct sights {
-    std::int64_t pairs = 0;   ///< of a reader and a change
-    std::int64_t unseen = 0;  ///< of these: it was never served there
-    double after_ms = 0;      ///< the largest of their sights
-    double old_ms = 0;
+/// Sights of many readers and changes.
+struct near_sights {
+  std::int64_t pairs = 0;   ///< of a reader and a change
+  std::int64_t unseen = 0;  ///< of these: it was never served there
+  double after_ms = 0;      ///< the largest of their sights
+  double old_ms = 0;
 
-    bool any_seen() const { return pairs > unseen; }
-  };
-
-  std::int64_t changes = 0;
-  std::int64_t reads = 0;
-  std::int64_t near_hits = 0;
-  std::int64_t gone = 0;
-  std::int64_t failures = 0;
-  std::int64_t failed_writes = 0;
-  std::int64_t fenced = 0;
-  std::int64_t stale = 0;
-  std::int64_t stale_fenced = 0;
-  std::int64_t stale_a_second = 0;
-  double oldest_ms = 0;
-  sights good;
-  sights frozen;
-
-  std::int64_t unseen() const { return good.unseen + frozen.unseen; }
-  /// Of all reads that were answered; 0 where there were none.
-  double share_of_near_hits() const {
-    return reads == 0 ? 0.0 : static_cast<double>(near_hits) / static_cast<double>(reads);
+  void add(near_sight const& one) {
+    ++pairs;
+    old_ms = std::max(old_ms, one.old_ms);
+    if (one.seen) after_ms = std::max(after_ms, one.after_ms);
+    if (!one.seen) ++unseen;
   }
 };
 
-inline near_figures count(near_board const& board, near_freeze const& freeze) {
-  near_figures all;
-  all.changes = board.acknowledged();
-  all.failed_writes = board.state().failed_writes;
-  for (std::size_t reader = 0; reader < board.readers(); ++reader) {
-    near_record const& one = board.reader(reader);
-    all.reads += one.reads;
-    all.near_hits += one.near_hits;
-    all.gone += one.gone;
-    all.failures += one.failures;
-    all.fenced += one.fenced;
-    all.stale += one.stale;
-    all.stale_fenced += one.stale_fenced;
-    all.stale_a_second += one.stale_a_second;
-    all.oldest_ms = std::max(all.oldest_ms, in_ms(one.oldest_ns));
-    for (std::int64_t change = 1; change <= std::min(all.changes, board.followed()); ++change) {
-      near_sight const sight = sight_of(board, reader, change);
-      bool const still = stood_still(board, freeze, reader, change);
-      near_figures::sights& into = still ? all.frozen : all.good;
-      ++into.pairs;
-      into.old_ms = std::max(into.old_ms, sight.old_ms);
-      if (sight.seen) into.after_ms = std::max(into.after_ms, sight.after_ms);
-      if (!sight.seen) ++into.unseen;
+struct near_figures {
+  near_figures(near_board const& of, near_freeze const& freeze) : board(of) {
+    auto const last = std::min(board.acknowledged(), board.followed());
+    for (std::size_t reader = 0; reader < board.readers.size(); ++reader) {
+      for (std::int64_t change = 1; change <= last; ++change) {
+        near_sights& into = stood_still(board, freeze, reader, change) ? frozen : good;
+        into.add(sight_of(board, reader, change));
+      }
     }
   }
-  return all;
-}
+
+  std::int64_t sum(near_record::count near_record::*what) const { return board.sum(what); }
+  std::int64_t unseen() const { return good.unseen + frozen.unseen; }
+  double oldest_ms() const {
+    std::int64_t most = 0;
+    for (near_record const& one : board.readers) most = std::max(most, one.oldest_ns.load());
+    return in_ms(most);
+  }
+  /// Of all reads that were answered; 0 where there were none.
+  double share_of_near_hits() const {
+    auto const reads = static_cast<double>(sum(&near_record::reads));
+    return reads == 0 ? 0.0 : static_cast<double>(sum(&near_record::near_hits)) / reads;
+  }
+
+  near_board const& board;
+  near_sights good;
+  near_sights frozen;
+};
 
 struct near_promises {
   milliseconds max_staleness{};
@@ -118,15 +103,13 @@ struct near_promises {
 
 inline void judge_near(near_figures const& seen, near_promises const& promised, judge& into) {
   auto const most = promised.max_staleness + promised.excess;
-  into.demand(seen.oldest_ms <= static_cast<double>(most.count()),
+  auto const excess = promised.excess.count() == 0 ? "" : ", and " + cli::say(promised.excess);
+  into.demand(seen.oldest_ms() <= static_cast<double>(most.count()),
               fmt::format("an old value was served for {:.1f} ms, more than max_staleness, {}{}",
-                          seen.oldest_ms, cli::say(promised.max_staleness),
-                          promised.excess.count() == 0
-                              ? std::string()
-                              : fmt::format(", and {}", cli::say(promised.excess))));
-  into.demand(seen.stale_fenced == 0,
-              fmt::format("{} of {} reads behind a fence were older than the fence",
-                          seen.stale_fenced, seen.fenced));
+                          seen.oldest_ms(), cli::say(promised.max_staleness), excess));
+  auto const stale = seen.sum(&near_record::stale_fenced);
+  into.demand(stale == 0, fmt::format("{} of {} reads behind a fence were older than the fence",
+                                      stale, seen.sum(&near_record::fenced)));
   into.demand(seen.unseen() == 0,
               fmt::format("{} times a process was never served a change", seen.unseen()));
   into.demand(seen.share_of_near_hits() >= promised.share_of_near_hits,

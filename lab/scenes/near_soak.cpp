@@ -7,7 +7,8 @@
 #include <support/redis_sentinels.hpp>
 #include <support/redis_server.hpp>
 
-#include "scenes/near_race.hpp"
+#include "scenes/near_fleet.hpp"
+#include "scenes/near_judge.hpp"
 #include "scenes/scenes.hpp"
 #include "stage/own_server.hpp"
 #include "stage/wire.hpp"
@@ -18,125 +19,190 @@ namespace {
 using namespace std::chrono_literals;
 using herdlock_test::redis_server;
 
-constexpr char const* key = near_soak_key;
+constexpr char const* key = "k";
 
 constexpr char const* help =
-    R"(One process writes 1, 2, 3, … to a key of a Redis server of its own; the others
-read it as fast as they can, each from a near cache. The cases:
-
-  write     nothing but the writes
-  flush     FLUSHALL
-  swap      SWAPDB with a database that has the next value; the server tells
-            nobody, so each reader calls drop_kept() once it is done
-  kill      every connection of a client is killed
-  freeze    the readers' connections stand still; from when each reader keeps
-            the last value
-  move      the key's slot goes to another node of a cluster
-  failover  another server becomes the master, by Sentinel, and all clients have
-            gone there
-
-Each event comes after --writes writes. All readers but the first read every
-tenth time (--fence-every) behind a fence.
-
-Exit status: 0; 1 if a value behind a fence was older than a write that was
-acknowledged before the fence; if any was older than --max-staleness and
---excess; or if fewer than four reads of five were near hits, for then it shows
-nothing (without a --pause there are few); 64 usage; 69 if a server does not
-start or answer, or a reader does not.
-
-bench/peers/near_beside.py plays the same with other clients.
-
-Examples:
-  herdlock-lab near-soak --case flush --events 1000
-  herdlock-lab near-soak --case freeze --max-staleness 500ms)";
+#include "scenes/near_soak_help.txt"
+    ;
 
 class near_soak final : public scene {
  public:
   void declare(options& all) override {
-    all.choice("--case", terms_.what,
-               {"write", "flush", "swap", "kill", "freeze", "move", "failover"},
+    all.choice("--case", what_, {"write", "flush", "swap", "kill", "freeze", "move", "failover"},
                "What happens (below)");
-    all.number("--events", terms_.events, {0, 1'000'000}, "How often");
-    all.number("--writes", terms_.writes, {1, 1'000'000}, "Before each event, and behind the last");
-    all.number("--readers", terms_.readers, {2, 64}, "Processes that read");
-    all.time("--max-staleness", terms_.max_staleness, {1ms, 10min}, "Of the readers");
-    all.time("--excess", terms_.excess, {0ms, 10min}, "That the machine may stand still");
-    all.time("--pause", terms_.pause, {0ms, 10s}, "Behind each write");
-    all.time("--freeze", terms_.freeze, {1ms, 60s},
+    all.number("--events", events_, {0, 1'000'000}, "How often");
+    all.number("--writes", writes_, {1, 1'000'000}, "Before each event, and behind the last");
+    all.number("--readers", readers_, {2, 64}, "Processes that read");
+    all.time("--max-staleness", max_staleness_, {1ms, 10min}, "Of the readers");
+    all.time("--excess", excess_, {0ms, 10min}, "That the machine may stand still");
+    all.time("--pause", pause_, {0ms, 10s}, "Behind each write");
+    all.time("--freeze", freeze_, {1ms, 60s},
              "How long the connections stand still (default: two and\n"
              "a half times --max-staleness)");
-    all.number("--fence-every", terms_.fence_every, {0, 1'000'000}, "0: no reader uses a fence");
-    all.choice("--near", terms_.near, {"all", "off"}, "What the readers keep");
+    all.number("--fence-every", fence_every_, {0, 1'000'000}, "0: no reader uses a fence");
+    all.choice("--near", near_, {"all", "off"}, "What the readers keep");
   }
 
   void play(stage& on) override {
-    near_race one(terms_, on);
-    if (terms_.what == "move") return play_cluster(one);
-    if (terms_.what == "failover") return play_sentinels(one, on);
-    play_one_server(one, on);
+    auto const changes = static_cast<std::size_t>((writes_ + 1) * (events_ + 1));
+    cache_options const how{.ttl = 1h,
+                            .near = keeps() ? near_cache::all : near_cache::off,
+                            .max_staleness = max_staleness_};
+    near_fleet fleet(on, key, how, readers_, changes, 0);
+    if (what_ == "move") {
+      play_cluster(fleet);
+    } else if (what_ == "failover") {
+      play_sentinels(fleet);
+    } else {
+      play_one_server(fleet);
+    }
   }
 
  private:
-  void play_one_server(near_race& one, stage& on) const {
+  bool keeps() const { return near_ == "all"; }
+
+  void play_one_server(near_fleet& fleet) const {
     auto const server = own_server<redis_server>();
     auto const url = server.url() + "?timeout=10s";
-    happening where{.url_of_readers = url, .url_of_writer = url};
-    // A relay costs time and processor: only where something is to happen to it.
-    std::optional<wire> way;
-    if (terms_.what == "flush") {
-      where.by_event = replacement::nothing;
-      where.event = [&] { server.cli("FLUSHALL"); };
-    } else if (terms_.what == "swap") {
-      where.by_event = replacement::next;
-      where.once_kept = true;
-      where.prepare = [&](std::int64_t next) {
+    near_board& board = fleet.board;
+    if (what_ == "flush") {
+      race(fleet, url, [&] {
+        board.state->nothing_follows = true;
+        server.cli("FLUSHALL");
+        board.acknowledge(steady_ns());
+      });
+    } else if (what_ == "swap") {
+      race(fleet, url, [&] {
         constexpr char const* set =
             "redis.call('SELECT', 1) return redis.call('SET', KEYS[1], ARGV[1])";
-        server.command({"EVAL", set, "1", key, std::to_string(next)});
-      };
-      where.event = [&] { server.command({"SWAPDB", "0", "1"}); };
-    } else if (terms_.what == "kill") {
-      where.event = [&] { server.cli("CLIENT KILL TYPE normal"); };
-    } else if (terms_.what == "freeze") {
-      way.emplace(on, "127.0.0.1", server.port(), [&] { return one.has_readers(); });
-      where.url_of_readers = fmt::format("redis://127.0.0.1:{}?timeout=10s", way->port());
-      where.once_kept = true;
-      where.settle = [&] { way->await_thaw(); };
-      where.event = [&] {
-        way->await_thaw();
-        way->freeze(steady_ns() + in_ns(terms_.freeze_time()));
-      };
+        server.command({"EVAL", set, "1", key, std::to_string(board.acknowledged() + 1)});
+        await_kept(fleet);
+        server.command({"SWAPDB", "0", "1"});
+        ++board.state->swaps;
+        board.acknowledge(steady_ns());
+      });
+    } else if (what_ == "freeze") {
+      play_freeze(fleet, url, server.port());
+    } else {
+      race(fleet, url, [&] {
+        if (what_ == "kill") server.cli("CLIENT KILL TYPE normal");
+      });
     }
-    one.run(where);
   }
 
-  static void play_cluster(near_race& one) {
+  void play_freeze(near_fleet& fleet, std::string const& url, std::uint16_t port) const {
+    auto const span = freeze_.count() >= 0 ? freeze_ : max_staleness_ * 5 / 2;
+    wire way(fleet.on, "127.0.0.1", port, [&] { return fleet.has_readers(); });
+    start_readers(fleet, fmt::format("redis://127.0.0.1:{}?timeout=10s", way.port()));
+    write_all(fleet, url, [&] {
+      await_kept(fleet);
+      way.await_thaw();
+      way.freeze(steady_ns() + in_ns(span));
+    });
+    way.await_thaw();
+    end(fleet);
+  }
+
+  void play_cluster(near_fleet& fleet) const {
     auto group = own_server<herdlock_test::redis_cluster>();
-    auto const url = group.url() + "?timeout=10s";
     auto const slot = group.slot_of(key);
-    one.run({.url_of_readers = url, .url_of_writer = url, .event = [&] {
-               group.move_slot(slot, (group.home_of(key) + 1) % 3);
-             }});
+    race(fleet, group.url() + "?timeout=10s",
+         [&] { group.move_slot(slot, (group.home_of(key) + 1) % 3); });
   }
 
-  static void play_sentinels(near_race& one, stage& on) {
+  void play_sentinels(near_fleet& fleet) const {
     herdlock_test::sentinels_options how;
     how.down_after = herdlock_test::never_down;
     auto group = own_server<herdlock_test::redis_sentinels>(how);
-    auto const url = group.url() + "?timeout=10s";
     // A master that has lost its place answers until Sentinel has told everybody, and what is
     // written there is lost: that is for any client to see, with a near cache or without.
-    auto const fail_over = [&] {
+    race(fleet, group.url() + "?timeout=10s", [&] {
       group.await_replicas(2);
       redis_server& old = group.master();
       group.failover();
-      on.await("clients stay at the old master",
-               [&] { return old.cli("CLIENT LIST").find("name=herdlock") == std::string::npos; });
-    };
-    one.run({.url_of_readers = url, .url_of_writer = url, .event = fail_over});
+      fleet.on.await("clients stay at the old master", [&] {
+        return old.cli("CLIENT LIST").find("name=herdlock") == std::string::npos;
+      });
+    });
   }
 
-  near_soak_terms terms_;
+  void race(near_fleet& fleet, std::string const& url, std::function<void()> const& event) const {
+    start_readers(fleet, url);
+    write_all(fleet, url, event);
+    end(fleet);
+  }
+
+  void start_readers(near_fleet& fleet, std::string const& url) const {
+    for (std::size_t n = 0; n < fleet.board.readers.size(); ++n) {
+      auto const every = n > 0 ? fence_every_ : 0;
+      fleet.start_reader(n, {url}, [every](near_reader& one) {
+        std::int64_t round = 0;
+        one.read_on(0ms, [&] {
+          bool const fences = every > 0 && round++ % every == 0;
+          one.read(fences ? near_reader::fence::in_front : near_reader::fence::none);
+        });
+      });
+    }
+  }
+
+  void write_all(near_fleet& fleet, std::string const& url,
+                 std::function<void()> const& event) const {
+    fleet.begin(url);
+    for (std::int64_t i = 0; i <= events_; ++i) {
+      fleet.on.tell(fmt::format("event {} of {}", i, events_),
+                    static_cast<double>(i) / static_cast<double>(events_ + 1));
+      for (std::int64_t n = 0; n < writes_; ++n) {
+        throw_if_interrupted();
+        fleet.on.await(
+            "the writer was not answered", [&] { return fleet.try_next(); }, near_patience);
+        // So that readers find it unchanged for a while.
+        if (pause_ > 0ms) fleet.on.pass(pause_);
+      }
+      if (i < events_) event();
+    }
+  }
+
+  // Until each reader was answered with the last value by what it keeps: before that, what comes
+  // next may show nothing.
+  void await_kept(near_fleet& fleet) const {
+    if (!keeps()) return;
+    auto const last = fleet.board.acknowledged();
+    auto const keeps_it = [last](near_record const& one) { return one.kept == last; };
+    fleet.board.state->watched = true;
+    fleet.on.await("a reader does not keep the last value",
+                   [&] { return fleet.board.all(keeps_it); });
+    fleet.board.state->watched = false;
+  }
+
+  void end(near_fleet& fleet) const {
+    fleet.end_readers();
+    near_figures const seen(fleet.board, {});
+    judge& judged = fleet.on.judged();
+    bool const needs_hits = pause_ > 0ms && keeps();
+    judge_near(seen, {max_staleness_, excess_, needs_hits ? 0.8 : 0.0}, judged);
+    report& out = fleet.on.out();
+    out.figure("case", what_);
+    out.figure("events", events_);
+    out.figure("reads", seen.sum(&near_record::reads));
+    out.figure("errors", seen.sum(&near_record::failures));
+    out.figure("hits", 100 * seen.share_of_near_hits(), "%");
+    out.figure("stale", seen.sum(&near_record::stale));
+    out.figure("oldest", seen.oldest_ms(), "ms");
+    out.figure("stale a second", seen.sum(&near_record::stale_a_second));
+    out.figure("stale behind fence", seen.sum(&near_record::stale_fenced));
+    out.data()["broken"] = judged.broken();
+  }
+
+  std::string what_ = "write";
+  std::int64_t events_ = 20;
+  std::int64_t writes_ = 50;
+  int readers_ = 2;
+  milliseconds max_staleness_{1'000};
+  milliseconds excess_{50};
+  milliseconds pause_{2};
+  milliseconds freeze_{-1};
+  std::int64_t fence_every_ = 10;
+  std::string near_ = "all";
 };
 
 }  // namespace

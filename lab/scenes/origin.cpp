@@ -11,7 +11,6 @@
 
 namespace herdlock::lab {
 
-namespace asio = boost::asio;
 using cli::command_error;
 using cli::exit_code;
 
@@ -21,10 +20,10 @@ origin_kind const& origin_kind_of(store_url const& url) {
     if (each.scheme == url.scheme) return each;
     examples += fmt::format("{}{}", examples.empty() ? "" : " or ", each.example);
   }
-  throw command_error(exit_code::usage,
-                      fmt::format("origin {}: this program has no origin of the scheme '{}'; use "
-                                  "{}",
-                                  url.redacted(), url.scheme, examples));
+  throw command_error(
+      exit_code::usage,
+      fmt::format("origin {}: this program has no origin of the scheme '{}'; use {}",
+                  url.redacted(), url.scheme, examples));
 }
 
 // ------------------------------------------------------------------------------- one connection
@@ -35,46 +34,44 @@ origin::origin(origin_terms const& terms)
     : url_(cli::value_or_raise(store_url::parse(terms.url))),
       load_time_(terms.load_time),
       kind_(origin_kind_of(url_)),
-      database_(kind_.open(url_)) {}
+      run_(kind_.open(url_)) {}
 
 void origin::create() {
   auto const there =
-      database_->run(fmt::format("SELECT COALESCE(SUM(name = 'Product'), 0),"
-                                 " COALESCE(SUM(name = 'herdlock_demo_load'), 0) FROM {}",
-                                 kind_.tables));
+      run_(fmt::format("SELECT COALESCE(SUM(name = 'Product'), 0),"
+                       " COALESCE(SUM(name = 'herdlock_demo_load'), 0) FROM {}",
+                       kind_.tables));
   if (there.at(0) != "0" && there.at(1) == "0") {
-    throw command_error(exit_code::usage,
-                        fmt::format("origin {}: has a table Product that is not the demo's; give "
-                                    "the demo a database of its own",
-                                    url_.redacted()));
+    throw command_error(
+        exit_code::usage,
+        fmt::format("origin {}: has a table Product that is not the demo's; give the demo a "
+                    "database of its own",
+                    url_.redacted()));
   }
-  database_->run(kind_.create_log);
-  database_->run(
+  run_(kind_.create_log);
+  run_(
       "CREATE TABLE IF NOT EXISTS Product(id BIGINT PRIMARY KEY, name VARCHAR(200) NOT NULL,"
       " price_cents BIGINT NOT NULL, revision BIGINT NOT NULL)");
   std::string rows;
   for (int i = 1; i <= 100; ++i) {
     rows += fmt::format("{}({}, 'Product {}', {}, 0)", i == 1 ? "" : ",", i, i, 100 * i);
   }
-  database_->run(fmt::format("{} INTO Product VALUES {}", kind_.insert_unless_there, rows));
+  run_(fmt::format("{} INTO Product VALUES {}", kind_.insert_unless_there, rows));
 }
 
 void origin::revise(std::int64_t revision) {
   product const now = product_at(revision);
-  database_->run(
-      fmt::format("UPDATE Product SET name = '{}', price_cents = {}, revision = {} WHERE id = {}",
-                  now.name, now.price_cents, now.revision, now.id));
+  run_(fmt::format("UPDATE Product SET name = '{}', price_cents = {}, revision = {} WHERE id = {}",
+                   now.name, now.price_cents, now.revision, now.id));
 }
 
-void origin::log_load(load_label const& label) {
-  database_->run(
+product origin::load(load_label const& label, std::function<void()> const& logged) {
+  run_(
       fmt::format("INSERT INTO herdlock_demo_load(run, mode, expiry, process)"
                   " VALUES ('{}', '{}', {}, {})",
                   label.run, label.mode, label.expiry, ::getpid()));
-}
-
-product origin::load() {
-  auto const row = database_->run(
+  logged();
+  auto const row = run_(
       fmt::format("SELECT id, name, price_cents, revision, SLEEP({}) FROM Product WHERE id = {}",
                   static_cast<double>(load_time_.count()) / 1'000, hot_product_id));
   if (row.size() == 5) return {std::stoll(row[0]), row[1], std::stoll(row[2]), std::stoll(row[3])};
@@ -84,41 +81,30 @@ product origin::load() {
 }
 
 std::int64_t origin::count_loads(load_label const& label) {
-  auto const row = database_->run(
-      fmt::format("SELECT COUNT(*) FROM herdlock_demo_load WHERE run = '{}' AND mode = '{}'",
-                  label.run, label.mode));
+  auto const row =
+      run_(fmt::format("SELECT COUNT(*) FROM herdlock_demo_load WHERE run = '{}' AND mode = '{}'",
+                       label.run, label.mode));
   return std::stoll(row.at(0));
 }
 
 int origin::max_sessions() {
-  auto const row = database_->run(fmt::format("SELECT {}", kind_.most_sessions));
-  return std::max(1, std::stoi(row.at(0)));
+  return std::max(1, std::stoi(run_(fmt::format("SELECT {}", kind_.most_sessions)).at(0)));
 }
 
 // --------------------------------------------------------------------------------- many of them
 
-origin_pool::origin_pool(origin_terms terms, int size)
-    : terms_(std::move(terms)), threads_(static_cast<std::size_t>(size)) {}
-
-origin_pool::~origin_pool() { threads_.join(); }
-
 std::unique_ptr<origin> origin_pool::take() {
-  {
-    std::lock_guard const held(mutex_);
-    if (!idle_.empty()) {
-      auto session = std::move(idle_.back());
-      idle_.pop_back();
-      return session;
-    }
+  if (std::lock_guard const held(mutex_); !idle_.empty()) {
+    auto session = std::move(idle_.back());
+    idle_.pop_back();
+    return session;
   }
   return std::make_unique<origin>(terms_);
 }
 
 asio::awaitable<product> origin_pool::load_here(load_label label, std::function<void()> logged) {
   auto session = take();
-  session->log_load(label);
-  logged();
-  product loaded = session->load();
+  product loaded = session->load(label, logged);
   std::lock_guard const held(mutex_);
   idle_.push_back(std::move(session));
   co_return loaded;

@@ -6,7 +6,6 @@
 #include <boost/asio/thread_pool.hpp>
 #include <cstdint>
 #include <functional>
-#include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
 #include <memory>
 #include <mutex>
@@ -19,20 +18,18 @@
 
 namespace herdlock::lab {
 
-/// One connection. Blocking; used by one thread at a time.
-class database {
- public:
-  virtual ~database() = default;
-  /// The first row of what it answers; empty when there is none. Throws command_error.
-  virtual std::vector<std::string> run(std::string const& sql) = 0;
-};
+namespace asio = boost::asio;
+
+/// One connection: does what a statement says, and returns the first row of the answer; empty when
+/// there is none. Blocking; used by one thread at a time. Throws command_error.
+using database = std::function<std::vector<std::string>(std::string const& sql)>;
 
 /// A kind of database, and what it says in words of its own. Each has a function SLEEP(seconds).
 struct origin_kind {
   std::string_view scheme;
   char const* example;  ///< a URL
   /// Throws command_error: usage for the URL, unavailable for the database.
-  std::unique_ptr<database> (*open)(store_url const& url);
+  database (*open)(store_url const& url);
 
   char const* tables;      ///< to select `name` from
   char const* create_log;  ///< the table herdlock_demo_load
@@ -44,6 +41,9 @@ struct origin_kind {
 std::span<origin_kind const> origins();
 extern origin_kind const sqlite_origin;  // origin_sqlite.cpp
 extern origin_kind const mysql_origin;   // origin_mysql.cpp
+
+/// Throws command_error (usage) for a URL of no origin that this program has.
+origin_kind const& origin_kind_of(store_url const& url);
 
 /// Which loads belong together in the log.
 struct load_label {
@@ -58,9 +58,6 @@ struct origin_terms {
   milliseconds load_time{50};
 };
 
-/// Throws command_error (usage) for a URL of no origin that this program has.
-origin_kind const& origin_kind_of(store_url const& url);
-
 /// One connection. Blocking; used by one thread at a time. All of it throws command_error. A
 /// process that has one open starts no process.
 class origin {
@@ -71,10 +68,9 @@ class origin {
   void create();
   /// Gives the hot product a new price; later loads must show it.
   void revise(std::int64_t revision);
-  /// Writes the load into the log.
-  void log_load(load_label const& label);
-  /// Reads the hot product slowly.
-  product load();
+  /// Reads the hot product slowly. `logged` is called when the load is in the log: who is killed
+  /// from then on has loaded.
+  product load(load_label const& label, std::function<void()> const& logged);
   /// The rows that loads of this run have written in this mode.
   std::int64_t count_loads(load_label const& label);
   /// How many connections the database grants to all processes of the scene together.
@@ -84,28 +80,28 @@ class origin {
   store_url const url_;
   milliseconds const load_time_;
   origin_kind const& kind_;
-  std::unique_ptr<database> const database_;
+  database const run_;
 };
 
 /// At most `size` loads at once, each on a thread and a connection of its own, as a service with
 /// a connection pool has them; more loads queue.
 class origin_pool {
  public:
-  origin_pool(origin_terms terms, int size);
-  ~origin_pool();
+  origin_pool(origin_terms terms, int size)
+      : terms_(std::move(terms)), threads_(static_cast<std::size_t>(size)) {}
+  ~origin_pool() { threads_.join(); }
 
-  /// Throws command_error when the database fails. `logged` is called, on a thread of the pool,
-  /// when the load is in the log: who is killed from then on has loaded.
-  boost::asio::awaitable<product> load(load_label label, std::function<void()> logged);
+  /// As origin::load(); `logged` is called on a thread of the pool.
+  asio::awaitable<product> load(load_label label, std::function<void()> logged);
 
  private:
-  boost::asio::awaitable<product> load_here(load_label label, std::function<void()> logged);
+  asio::awaitable<product> load_here(load_label label, std::function<void()> logged);
   std::unique_ptr<origin> take();
 
   origin_terms const terms_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<origin>> idle_;
-  boost::asio::thread_pool threads_;
+  asio::thread_pool threads_;
 };
 
 }  // namespace herdlock::lab

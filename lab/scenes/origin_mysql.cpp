@@ -10,38 +10,32 @@ namespace {
 using cli::command_error;
 using cli::exit_code;
 
-struct mysql_closer {
-  void operator()(MYSQL* connection) const { mysql_close(connection); }
-};
-struct result_freer {
-  void operator()(MYSQL_RES* rows) const { mysql_free_result(rows); }
-};
-
-class mysql_database final : public database {
- public:
-  explicit mysql_database(store_url const& url)
-      : shown_(url.redacted()), connection_(mysql_init(nullptr)) {
-    std::string const name = url.path.size() > 1 ? url.path.substr(1) : "";
-    if (url.host.empty() || name.empty() || name.find('/') != std::string::npos) {
-      throw command_error(exit_code::usage,
-                          fmt::format("origin {}: needs a host and a database, as in "
-                                      "mysql://user:password@127.0.0.1:3306/demo",
-                                      shown_));
-    }
-    unsigned int const seconds = 5;
-    mysql_options(connection_.get(), MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
-    mysql_options(connection_.get(), MYSQL_SET_CHARSET_NAME, "utf8mb4");
-    if (!mysql_real_connect(connection_.get(), url.host.c_str(), url.user.c_str(),
-                            url.password.c_str(), name.c_str(), url.port.value_or(3306), nullptr,
-                            0)) {
-      fail();
-    }
+database open(store_url const& url) {
+  std::string const name = url.path.size() > 1 ? url.path.substr(1) : "";
+  if (url.host.empty() || name.empty() || name.find('/') != std::string::npos) {
+    throw command_error(exit_code::usage,
+                        fmt::format("origin {}: needs a host and a database, as in "
+                                    "mysql://user:password@127.0.0.1:3306/demo",
+                                    url.redacted()));
   }
-
-  std::vector<std::string> run(std::string const& sql) override {
-    if (mysql_real_query(connection_.get(), sql.data(), sql.size()) != 0) fail();
-    std::unique_ptr<MYSQL_RES, result_freer> const rows(mysql_store_result(connection_.get()));
-    if (!rows && mysql_errno(connection_.get()) != 0) fail();
+  std::shared_ptr<MYSQL> const shared(mysql_init(nullptr), mysql_close);
+  auto* const connection = shared.get();
+  auto const require = [connection, shown = url.redacted()](bool is_done) {
+    if (is_done) return;
+    throw command_error(exit_code::unavailable,
+                        fmt::format("origin {}: {}; check that the server runs, and its user, "
+                                    "password and database",
+                                    shown, mysql_error(connection)));
+  };
+  unsigned int const seconds = 5;
+  mysql_options(connection, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+  mysql_options(connection, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  require(mysql_real_connect(connection, url.host.c_str(), url.user.c_str(), url.password.c_str(),
+                             name.c_str(), url.port.value_or(3306), nullptr, 0) != nullptr);
+  return [shared, connection, require](std::string const& sql) {
+    require(mysql_real_query(connection, sql.data(), sql.size()) == 0);
+    std::shared_ptr<MYSQL_RES> const rows(mysql_store_result(connection), mysql_free_result);
+    require(rows || mysql_errno(connection) == 0);
     MYSQL_ROW const first = rows ? mysql_fetch_row(rows.get()) : nullptr;
     std::vector<std::string> row;
     if (!first) return row;
@@ -50,22 +44,7 @@ class mysql_database final : public database {
       row.emplace_back(first[i] ? first[i] : "", lengths[i]);
     }
     return row;
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw command_error(exit_code::unavailable,
-                        fmt::format("origin {}: {}; check that the server runs, and its user, "
-                                    "password and database",
-                                    shown_, mysql_error(connection_.get())));
-  }
-
-  std::string const shown_;
-  std::unique_ptr<MYSQL, mysql_closer> connection_;
-};
-
-std::unique_ptr<database> open(store_url const& url) {
-  return std::make_unique<mysql_database>(url);
+  };
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct product {
   friend bool operator==(product const&, product const&) = default;
 };
 BOOST_DESCRIBE_STRUCT(product, (), (id, name, price_cents, revision))
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(product, id, name, price_cents, revision)
 
 /// The row that is hot.
 inline constexpr std::int64_t hot_product_id = 42;
@@ -33,19 +34,12 @@ struct product_json {
   static constexpr layout form = layout::string;
 
   static result<cache_value> encode(product const& p) {
-    nlohmann::json const made{
-        {"id", p.id}, {"name", p.name}, {"price_cents", p.price_cents}, {"revision", p.revision}};
-    return cache_value(made.dump());
+    return cache_value(nlohmann::json(p).dump());
   }
-  static result<product> decode(cache_value const& value) {
-    auto const* text = std::get_if<std::string>(&value);
-    if (!text) return make_failure(errc::invalid_value, "the cached product is not a string");
-    auto const read = nlohmann::json::parse(*text, nullptr, false);
-    try {
-      return product{read.at("id"), read.at("name"), read.at("price_cents"), read.at("revision")};
-    } catch (nlohmann::json::exception const&) {
-      return make_failure(errc::invalid_value, "the cached product is not the JSON of a product");
-    }
+  static result<product> decode(cache_value const& value) try {
+    return nlohmann::json::parse(std::get<std::string>(value)).get<product>();
+  } catch (std::exception const&) {
+    return make_failure(errc::invalid_value, "the cached product is not the JSON of a product");
   }
 };
 

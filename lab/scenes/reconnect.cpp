@@ -10,6 +10,7 @@
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <herdlock/herdlock.hpp>
+#include <numeric>
 #include <string>
 #include <support/redis_server.hpp>
 #include <vector>
@@ -64,8 +65,8 @@ void be_members(terms const& how, bool reports, std::string const& url, std::siz
       known = std::min<std::uint64_t>(known, stats.processes);
       reported += stats.reported;
     }
-    seen.of[process].known = known;
-    seen.of[process].reported = reported;
+    seen.known[process] = known;
+    seen.reported[process] = reported;
     std::this_thread::sleep_for(std::chrono::nanoseconds(next - steady_ns()));
   }
 }
@@ -100,44 +101,24 @@ void ask_for_answers(std::uint16_t port, board& seen) {
   }
 }
 
+// A server, and a fleet that loses its connections to it.
 class part {
  public:
-  part(stage& on, terms const& how, bool reports)
-      : on_(on),
-        how_(how),
-        reports_(reports),
-        server_(own_server<redis_server>(
-            herdlock_test::redis_options{.users = {"member on >sesame ~* &* +@all"}})) {
-    auto const url = fmt::format("redis://member:sesame@127.0.0.1:{}", server_.port());
-    for (std::size_t i = 0; i < how_.processes; ++i) {
-      on_.processes().start("a process of members",
-                            [this, url, i] { be_members(how_, reports_, url, i, *seen_); });
-    }
-  }
+  part(stage& on, terms const& how, bool reports) : on_(on), how_(how), reports_(reports) {}
 
   /// Returns how many leases were lost.
   std::uint64_t play() {
-    on_.tell(name_ + ": the members start");
-    on_.await(
-        "the members do not start", [&] { return seen_->ready == how_.processes; }, seconds(180));
-    await_each_other();
+    start_members();
     // What came at once when they began is over.
     on_.pass(2 * round);
-    auto const quiet = server_now();
-    on_.pass(how_.time);
-    tell_server("before the cut", quiet);
+    watch("before the cut", [] {});
     on_.processes().start("who holds the lock", [&] { hold_a_lock(server_.url(), *seen_); });
     on_.processes().start("who asks PING", [&] { ask_for_answers(server_.port(), *seen_); });
     on_.await("the lock is not held", [&] { return seen_->is_held && seen_->is_asked; });
-    auto const before = server_now();
-    server_.command({"CLIENT", "KILL", "USER", "member"});
-    on_.tell(name_ + ": cut off");
-    on_.pass(how_.time);
-    tell_server("behind it", before);
+    watch("behind it", [&] { server_.cli("CLIENT KILL USER member"); });
     seen_->stop = true;
     on_.await_end();
     on_.clear();
-    on_.tell_nothing();
     latency_sum pings;
     pings.add(seen_->pings);
     on_.out().figure(name_ + ": leases lost", seen_->lost.load());
@@ -146,19 +127,19 @@ class part {
   }
 
  private:
-  struct figures {
-    double sent_mb, used_s;
-    std::uint64_t reported;
-  };
-
-  // A server that cannot keep up never lets them know all others.
-  void await_each_other() {
+  void start_members() {
+    on_.tell(name_ + ": the members start");
+    auto const url = fmt::format("redis://member:sesame@127.0.0.1:{}", server_.port());
+    for (std::size_t i = 0; i < how_.processes; ++i) {
+      on_.processes().start("a process of members",
+                            [this, url, i] { be_members(how_, reports_, url, i, *seen_); });
+    }
+    on_.await(
+        "the members do not start", [&] { return seen_->ready == how_.processes; }, seconds(180));
+    // A server that cannot keep up never lets them know all others.
     auto const known_to_all = [&] {
-      std::uint64_t least = how_.members;
-      for (std::size_t i = 0; i < how_.processes; ++i) {
-        least = std::min(least, seen_->of[i].known.load());
-      }
-      return least;
+      auto const& known = seen_->known;
+      return std::min_element(known.begin(), known.begin() + how_.processes)->load();
     };
     auto const all_know_all = [&] { return !reports_ || known_to_all() == how_.members; };
     if (on_.waited_for(all_know_all, seconds(60))) return;
@@ -166,33 +147,43 @@ class part {
         fmt::format("after a minute there is one who knows {} of them only", known_to_all()));
   }
 
-  figures server_now() const {
-    auto const info = server_.command({"INFO", "all"});
-    auto const number = [&](std::string const& field) {
-      auto const at = info.find("\n" + field + ":");
-      return at == std::string::npos ? 0.0 : std::stod(info.substr(at + field.size() + 2));
-    };
-    std::uint64_t reported = 0;
-    for (auto const& each : seen_->of) reported += each.reported;
-    return {number("total_net_output_bytes") / 1e6,
-            number("used_cpu_sys") + number("used_cpu_user"), reported};
+  // Of its whole life.
+  double of_server(char const* section, std::string const& field) const {
+    auto const info = server_.command({"INFO", section});
+    auto const at = info.find("\n" + field + ":");
+    return at == std::string::npos ? 0 : std::stod(info.substr(at + field.size() + 2));
   }
 
-  void tell_server(char const* when, figures const& before) {
-    auto const now = server_now();
-    auto const time_s = in_seconds(in_ns(how_.time));
+  // What it costs in the time from what happens at its begin.
+  template <class Happens>
+  void watch(char const* when, Happens happens) {
+    auto const sent_mb = [&] { return of_server("stats", "total_net_output_bytes") / 1e6; };
+    auto const used_s = [&] {
+      return of_server("cpu", "used_cpu_sys") + of_server("cpu", "used_cpu_user");
+    };
+    auto const reported = [&] {
+      auto const& all = seen_->reported;
+      return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
+    };
     auto const words = fmt::format("{}, {}: ", name_, when);
+    auto const time_s = in_seconds(in_ns(how_.time));
+    auto const sent_before = sent_mb(), used_before = used_s();
+    auto const reported_before = reported();
+    happens();
+    on_.tell(words + "they are watched");
+    on_.pass(how_.time);
     on_.tell_nothing();
-    on_.out().figure(words + "sent", (now.sent_mb - before.sent_mb) / time_s, "MB/s");
-    on_.out().figure(words + "of a processor", (now.used_s - before.used_s) / time_s * 100, "%");
-    on_.out().figure(words + "reports", now.reported - before.reported);
+    on_.out().figure(words + "sent", (sent_mb() - sent_before) / time_s, "MB/s");
+    on_.out().figure(words + "of a processor", (used_s() - used_before) / time_s * 100, "%");
+    on_.out().figure(words + "reports", reported() - reported_before);
   }
 
   stage& on_;
   terms const& how_;
   bool const reports_;
   std::string const name_ = reports_ ? "with reports" : "control";
-  redis_server server_;
+  redis_server server_ = own_server<redis_server>(
+      herdlock_test::redis_options{.users = {"member on >sesame ~* &* +@all"}});
   shared<board> seen_;
 };
 
@@ -230,21 +221,11 @@ class played : public scene {
   terms how_;
 };
 
-constexpr char const* help =
-    R"(The members are in processes with nice 19. Each of them reads --keys keys now and
-then, so a report names them all. Once all have heard of each other their
-connections are cut (CLIENT KILL USER member). Then, for --time, a lock with a ttl
-of 3 s is held, and lost or not, and another connection asks PING each millisecond.
-
-Exit status: 0; 1 when the members lost a lease, and a control before them, whose
-members report nothing, lost none. A control that loses one says that the machine
-was too busy: such a run does not count.
-)";
-
 }  // namespace
 }  // namespace reconnect
 
 listed_scene const reconnect_scene{"reconnect", "Cut a fleet off; does a lock beside it stay?",
-                                   reconnect::help, false, made<reconnect::played>};
+#include "scenes/reconnect_help.txt"
+                                   , false, made<reconnect::played>};
 
 }  // namespace herdlock::lab

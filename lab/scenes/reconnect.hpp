@@ -13,15 +13,14 @@ namespace herdlock::lab::reconnect {
 inline constexpr std::size_t most_processes = 20;
 
 struct board {
-  struct process {
-    std::atomic<std::uint64_t> known{0};     // processes of the fleet: the least of its members
-    std::atomic<std::uint64_t> reported{0};  // by all of them
-  };
-  std::array<process, most_processes> of;
-  std::atomic<std::size_t> ready{0};  // of these processes
+  using count = std::atomic<std::uint64_t>;
+
+  std::array<count, most_processes> known{};     // of the fleet: the least of a process's members
+  std::array<count, most_processes> reported{};  // by all members of a process
+  std::atomic<std::size_t> ready{0};             // of these processes
   // Beside the fleet, from when its connections are cut.
   std::atomic<bool> is_held{false}, is_asked{false};
-  std::atomic<std::uint64_t> lost{0};
+  count lost{0};
   latencies pings;
   std::atomic<bool> stop{false};
 };

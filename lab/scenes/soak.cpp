@@ -80,20 +80,19 @@ class soak : public scene {
         }
       });
     }
-    auto const why = awaited(on, *board);
+    auto const trouble = awaited(on, *board);
     tell_figures(on.out(), *board, in_seconds(steady_ns() - begin));
     judge_soak(*board, on.judged());
-    if (!why) return;
+    if (!trouble) return;
     on.end();
-    throw command_error(*why);
+    throw command_error(*trouble);
   }
 
  private:
   // Until all have ended: why that is not good, if it is not. The figures are told in every case.
   std::optional<command_error> awaited(stage& on, soak_board& board) const {
     try {
-      auto const ended = [&] { return on.processes().all_ended(); };
-      while (!on.waited_for(ended, 50ms)) {
+      while (!on.waited_for([&] { return on.processes().all_ended(); }, 50ms)) {
         auto const done = board.done.load();
         on.tell(fmt::format("{} of {} hand-overs", with_commas(done), with_commas(hand_overs_)),
                 static_cast<double>(done) / static_cast<double>(hand_overs_));
@@ -105,12 +104,12 @@ class soak : public scene {
       wait_until(5s, [&] { return board.running == 0; });
       return e;
     }
-    if (board.why.text().empty()) return std::nullopt;
+    if (board.failures == 0) return std::nullopt;
     return command_error(board.why.status(), std::string(board.why.text()));
   }
 
   void tell_figures(report& out, soak_board const& board, double seconds) const {
-    auto const seen = board.seen();
+    auto const seen = seen_by_all(board.things);
     auto const done = board.done.load();
     out.figure("processes", processes_);
     out.figure("threads", threads_);
@@ -135,25 +134,13 @@ class soak : public scene {
   std::int64_t hand_overs_ = 10'000;
 };
 
+constexpr char const* soak_help =
+#include "scenes/soak_help.txt"
+    ;
+
 }  // namespace
 
-listed_scene const soak_scene{
-    .name = "soak",
-    .does = "Pass one lock around for long; is it ever broken?",
-    .help = R"(Every thread of every process acquires the lock, touches a thing that all share,
-and releases, until the hand-overs are used up. The thing counts who is inside,
-the increments made there, and the fencing tokens it was shown, so the locks
-are judged by what they protect. Processes fork from this one; a store is opened
-in each.
-
-Exit status: 0; 1 if anything was broken: an overlap, a lost increment, a token
-that did not rise, a wait that ended although the lock was passed on, a lease
-lost before its release; 64 for usage; 69 if the store cannot be used.
-
-Examples:
-  herdlock-lab soak --store redis://127.0.0.1 --hand-overs 1000000
-  herdlock-lab soak --threads 16 --resources 4 --json)",
-    .draws = false,
-    .make = made<soak>};
+listed_scene const soak_scene{"soak", "Pass one lock around for long; is it ever broken?",
+                              soak_help, false, made<soak>};
 
 }  // namespace herdlock::lab

@@ -1,15 +1,13 @@
 // What the processes of the soak share, and what is promised of it.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
 
+#include "stage/demand_none.hpp"
 #include "stage/guarded_thing.hpp"
-#include "stage/report.hpp"
 
 namespace herdlock::lab {
 
@@ -41,25 +39,17 @@ struct soak_board {
     raise_to(longest_wait_ns, now_ns - asked_ns);
     if (released != 0 && now_ns - std::max(released, asked_ns) > second_ns) ++stalls;
   }
-
-  guarded_thing::findings seen() const {
-    guarded_thing::findings all;
-    for (auto const& each : things) all += each.seen();
-    return all;
-  }
 };
 
 inline void judge_soak(soak_board const& board, judge& by) {
-  auto const seen = board.seen();
-  auto const none = [&by](std::int64_t number, char const* sentence) {
-    by.demand(number == 0, fmt::format(fmt::runtime(sentence), number));
-  };
-  none(seen.overlaps, "two were inside at once, {} times");
-  none(board.done - seen.writes, "{} increments were lost");
-  none(seen.steps_back, "a fencing token did not rise, {} times");
-  none(board.lost_wake_ups, "{} waits ended at their limit although the lock was passed on");
-  none(board.lost_leases, "{} leases were lost before their release");
-  none(board.failures, "the store failed {} times");
+  auto const seen = seen_by_all(board.things);
+  demand_none(by, seen.overlaps, "two were inside at once, {} times");
+  demand_none(by, board.done - seen.writes, "{} increments were lost");
+  demand_none(by, seen.steps_back, "a fencing token did not rise, {} times");
+  demand_none(by, board.lost_wake_ups,
+              "{} waits ended at their limit although the lock was passed on");
+  demand_none(by, board.lost_leases, "{} leases were lost before their release");
+  demand_none(by, board.failures, "the store failed {} times");
 }
 
 }  // namespace herdlock::lab

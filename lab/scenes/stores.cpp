@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <vector>
 
 #include "scenes/scenes.hpp"
@@ -9,138 +10,88 @@
 #include "stage/drawing.hpp"
 #include "stage/latencies.hpp"
 #include "stage/place.hpp"
+#include "stage/table_of.hpp"
 
 namespace herdlock::lab {
 namespace {
 
-struct measurement {
-  char const* name;
-  void (*make)(stage& on, store_figures& of);
-};
-constexpr measurement measurements[] = {{"pairs", measure_pairs},
-                                        {"64 at once", measure_pairs_of_64},
-                                        {"hand-over", measure_hand_over},
-                                        {"take-over", measure_take_over}};
+constexpr std::pair<char const*, measure*> measurements[] = {{"pairs", pairs_per_second},
+                                                             {"64 at once", pairs_of_64},
+                                                             {"hand-over", hand_overs},
+                                                             {"take-over", take_over}};
 
-// A figure of a store: as it is in the table, the JSON and the picture.
+struct measured_store {
+  std::string url;
+  std::string name;                                ///< the URL without the password
+  std::string trouble{};                           ///< why it could not be measured; empty: it was
+  std::map<measure*, std::vector<double>> seen{};  ///< in all rounds
+};
+
+// A figure of a store: its key in the data, and how it is drawn.
 struct column {
-  char const* head;
   char const* key;
-  char const* in_picture;
+  char const* head;
   char const* below;
   bool is_time;  ///< in milliseconds: less is better
-  double (*value)(store_figures const&);
+  measure* of;
+  double share;  ///< the median: 0.5
 };
 constexpr column columns[] = {
-    {"pairs/s", "pairs_per_second", "pairs", "per second, one user; more is better", false,
-     [](store_figures const& of) { return percentile(of.pairs, 0.5); }},
-    {"64 at once", "pairs_per_second_64_at_once", "64 at once", "pairs per second; more is better",
-     false, [](store_figures const& of) { return percentile(of.pairs_of_64, 0.5); }},
-    {"hand-over p50", "hand_over_p50_ms", "hand-over, p50", "8 contenders; less is better", true,
-     [](store_figures const& of) { return percentile(of.hand_over_ms, 0.5); }},
-    {"hand-over p99", "hand_over_p99_ms", "hand-over, p99", "8 contenders; less is better", true,
-     [](store_figures const& of) { return percentile(of.hand_over_ms, 0.99); }},
-    {"take-over", "take_over_ms", "take-over", "holder killed, ttl 3 s; less is better", true,
-     [](store_figures const& of) { return percentile(of.take_over_ms, 0.5); }},
+    {"pairs_per_second", "pairs/s", "one user; more is better", false, pairs_per_second, 0.5},
+    {"pairs_per_second_64_at_once", "64 at once", "pairs/s; more is better", false, pairs_of_64,
+     0.5},
+    {"hand_over_p50_ms", "hand-over p50", "8 contenders; less is better", true, hand_overs, 0.5},
+    {"hand_over_p99_ms", "hand-over p99", "8 contenders; less is better", true, hand_overs, 0.99},
+    {"take_over_ms", "take-over", "holder killed, ttl 3 s; less is better", true, take_over, 0.5},
 };
 
-double rounded(double value) {
-  double const factor = value < 100 ? 1000 : 1;
-  return std::round(value * factor) / factor;
+json rounded(double value) {
+  return value < 100 ? json(to_micros(value)) : json(std::llround(value));
 }
 
-std::string text_of(std::vector<store_figures> const& all) {
-  std::vector<table::column> heads{{"store", table::side::left}};
-  for (auto const& each : columns) heads.push_back({each.head});
-  table text(std::move(heads));
-  for (auto const& of : all) {
-    std::vector<std::string> cells{of.store};
-    for (auto const& each : columns) {
-      double const value = each.value(of);
-      bool const is_exact = each.is_time && value < 1000;
-      cells.push_back(!of.trouble.empty() ? "-"
-                                          : fmt::format("{:.{}f}{}", value, is_exact ? 2 : 0,
-                                                        each.is_time ? " ms" : ""));
-    }
-    if (!of.trouble.empty()) cells.push_back("not measured: " + of.trouble);
-    text.row(std::move(cells));
+json data_of(measured_store const& one) {
+  if (!one.trouble.empty()) return {{"store", one.name}, {"error", one.trouble}};
+  json data{{"store", one.name}, {"hand_overs", one.seen.at(hand_overs).size()}};
+  for (auto const& each : columns) {
+    data[each.key] = rounded(percentile(one.seen.at(each.of), each.share));
   }
-  return text.text();
-}
-
-json data_of(std::vector<store_figures> const& all) {
-  auto list = json::array();
-  for (auto const& of : all) {
-    json one{{"store", of.store}};
-    if (!of.trouble.empty()) {
-      one["error"] = of.trouble;
-    } else {
-      for (auto const& each : columns) {
-        if (each.is_time && !one.contains("hand_overs")) {
-          one["hand_overs"] = of.hand_over_ms.size();
-        }
-        one[each.key] = rounded(each.value(of));
-      }
-      one["take_over_ttl_ms"] = crash_ttl.count();
-    }
-    list.push_back(std::move(one));
-  }
-  return list;
-}
-
-constexpr double margin = 28;
-constexpr double label_width = 330;
-constexpr double column_width = 210;
-constexpr double column_gap = 26;
-constexpr double top = 112;
-constexpr double row_height = 34;
-
-double top_of_row(std::size_t row) { return top + static_cast<double>(row) * row_height; }
-
-// The share of the column's width: at least a sliver for the smallest, all of it for the largest.
-double length(double value, double least, double most) {
-  if (value <= 0) return 0;
-  double const span = std::log(most / least);
-  return span > 0 ? 0.12 + 0.88 * std::log(value / least) / span : 1;
-}
-
-void draw_column(drawing& into, column const& what, double x,
-                 std::vector<store_figures> const& all) {
-  double least = std::numeric_limits<double>::max();
-  double most = 0;
-  for (auto const& of : all) {
-    double const value = what.value(of);
-    if (value > 0) least = std::min(least, value);
-    most = std::max(most, value);
-  }
-  into.text(x, top - 30, "head", what.in_picture);
-  into.text(x, top - 13, "label", what.below);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].trouble.empty()) continue;
-    double const value = what.value(all[i]);
-    double const wide = length(value, least, most) * (column_width - 70);
-    into.box(x, top_of_row(i), wide, 14, what.is_time ? "bad" : "good", 2);
-    into.text(x + wide + 6, top_of_row(i) + 12, "label",
-              fmt::format("{:.{}f}{}", value, value < 10 ? 2 : 0, what.is_time ? " ms" : "/s"));
-  }
+  data["take_over_ttl_ms"] = crash_ttl.count();
+  return data;
 }
 
 // A row for each store, a column for each figure, bars on a scale that is shared by a column and
 // logarithmic: stores differ by orders of magnitude.
-std::string drawn(std::vector<store_figures> const& all) {
-  double const width = 2 * margin + label_width + std::size(columns) * (column_width + column_gap);
-  drawing picture(width, top_of_row(all.size()) + margin, "A lock on each store",
-                  "logarithmic scales");
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    picture.text(margin, top_of_row(i) + 12, "label", all[i].store);
-    if (all[i].trouble.empty()) continue;
-    picture.text(margin + label_width, top_of_row(i) + 12, "trouble",
-                 "not measured: " + all[i].trouble);
+std::string drawn(json const& all) {
+  constexpr double margin = 28, first_column = 358, column_width = 236, top = 112;
+  auto const y_of = [](std::size_t row) { return top + 34 * static_cast<double>(row); };
+  drawing picture(first_column + column_width * std::size(columns), y_of(all.size()) + margin,
+                  "A lock on each store", "logarithmic scales");
+  for (std::size_t row = 0; row < all.size(); ++row) {
+    picture.text(margin, y_of(row) + 12, "label", all[row]["store"].get<std::string>());
+    if (!all[row].contains("error")) continue;
+    picture.text(first_column, y_of(row) + 12, "trouble",
+                 "not measured: " + all[row]["error"].get<std::string>());
   }
-  double x = margin + label_width;
+  double x = first_column;
   for (auto const& each : columns) {
-    draw_column(picture, each, x, all);
-    x += column_width + column_gap;
+    picture.text(x, top - 30, "head", each.head);
+    picture.text(x, top - 13, "label", each.below);
+    double least = std::numeric_limits<double>::max(), most = 0;
+    for (auto const& one : all) {
+      double const value = one.value(each.key, 0.0);
+      if (value > 0) least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    scale const wide{least / 2, most, 0, 140, true};
+    for (std::size_t row = 0; row < all.size(); ++row) {
+      auto const found = all[row].find(each.key);
+      if (found == all[row].end()) continue;
+      double const bar = wide(found->get<double>());
+      picture.box(x, y_of(row), bar, 14, each.is_time ? "bad" : "good", 2);
+      picture.text(x + bar + 6, y_of(row) + 12, "label",
+                   found->dump() + (each.is_time ? " ms" : ""));
+    }
+    x += column_width;
   }
   return std::move(picture).document();
 }
@@ -159,74 +110,60 @@ class stores_side_by_side : public scene {
     }
     for (auto const& url : urls_) {
       require_shareable(url, contenders);
-      all_.push_back({.url = url, .store = redacted(url)});
+      all_.push_back({url, redacted(url)});
     }
   }
 
   void play(stage& on) override {
-    int const steps = rounds_ * static_cast<int>(std::size(measurements) * all_.size());
+    auto const steps = static_cast<double>(rounds_ * std::size(measurements) * all_.size());
     int step = 0;
     for (int round = 1; round <= rounds_; ++round) {
-      for (auto const& [name, make] : measurements) {
-        for (auto& of : all_) {
-          on.tell(fmt::format("round {} of {}: {}: {}", round, rounds_, name, of.store),
-                  static_cast<double>(step++) / steps);
-          if (of.trouble.empty()) measure(on, make, of);
+      for (auto const& [name, made] : measurements) {
+        for (auto& one : all_) {
+          on.tell(fmt::format("round {} of {}: {}: {}", round, rounds_, name, one.name),
+                  step++ / steps);
+          if (one.trouble.empty()) add_round(on, made, one);
         }
       }
     }
     on.tell_nothing();
-    on.out().line(text_of(all_));
-    on.out().data() = data_of(all_);
-    if (on.out().wants_picture()) on.out().picture(drawn(all_));
-    auto const missing =
-        std::count_if(all_.begin(), all_.end(), [](auto const& of) { return !of.trouble.empty(); });
+    report& out = on.out();
+    for (auto const& one : all_) out.data().push_back(data_of(one));
+    auto const missing = std::count_if(all_.begin(), all_.end(),
+                                       [](auto const& one) { return !one.trouble.empty(); });
+    std::vector<std::string> keys{"store"};
+    for (auto const& each : columns) keys.emplace_back(each.key);
+    if (missing > 0) keys.emplace_back("error");
+    out.line(table_of(out.data(), keys));
+    if (out.wants_picture()) out.picture(drawn(out.data()));
     if (missing == 0) return;
     on.end();
-    throw command_error(
-        exit_code::unavailable,
-        fmt::format("{} of {} could not be measured", missing,
-                    counted(static_cast<std::int64_t>(all_.size()), "store", "stores")));
+    auto const of_all = counted(static_cast<std::int64_t>(all_.size()), "store", "stores");
+    throw command_error(exit_code::unavailable,
+                        fmt::format("{} of {} could not be measured", missing, of_all));
   }
 
  private:
-  static void measure(stage& on, void (*make)(stage&, store_figures&), store_figures& of) {
+  static void add_round(stage& on, measure* made, measured_store& to) {
     try {
-      make(on, of);
+      auto const more = made(on, to.url);
+      to.seen[made].insert(to.seen[made].end(), more.begin(), more.end());
     } catch (command_error const& e) {
       if (e.code() != exit_code::unavailable) throw;
-      of.trouble = e.what();
+      to.trouble = e.what();
       on.clear();
     }
   }
 
   std::vector<std::string> urls_;
   int rounds_ = 3;
-  std::vector<store_figures> all_;
+  std::vector<measured_store> all_;
 };
 
 }  // namespace
 
-listed_scene const stores_scene{.name = "stores",
-                                .does = "What a lock costs on each store, side by side",
-                                .help = R"(Of each store, in turn, round after round:
-  pairs/s      acquire and release, one after the other, nobody else there
-  64 at once   the same by 64 users in one process, each with its own resource
-  hand-over    8 processes arrive together on one resource and hold it for 1 ms:
-               from the call of release to the next one's return from acquire
-  take-over    a holder is killed with SIGKILL while another waits: until that
-               one has it; the ttl is 3 s, renewed
-
-The rates are the median of the rounds. Stores measured in one run can be
-compared with each other; two runs, on a machine with other work, hardly.
-
-Exit status: 0; 64 for usage; 69 if a store could not be measured (the others
-are).
-
-Examples:
-  herdlock-lab stores --store sqlite:a.db --store redis://127.0.0.1
-  herdlock-lab stores --store redis://127.0.0.1 --plot stores.svg --json)",
-                                .draws = true,
-                                .make = made<stores_side_by_side>};
+listed_scene const stores_scene{"stores", "What a lock costs on each store, side by side",
+#include "scenes/stores_help.txt"
+                                , true, made<stores_side_by_side>};
 
 }  // namespace herdlock::lab

@@ -21,16 +21,8 @@ using texts = cache<std::string>;
 using names = std::vector<std::string>;
 
 constexpr char const* help =
-    R"(Two caches over a Redis server of its own; one of them keeps all entries in its
-process (near = all), which all have one tag. In each round every entry is
-loaded and then read until the first keeps it, the other one invalidates the
-tag, both call fence(), and each entry is asked for again.
-
-Exit status: 0; 1 when an answer behind the fence is from before it, when the
-end of the tag was more than one command or a number of steps in the server that
-depends on the entries, when the server has any key for the tag but its record
-and the counter of that, or when fewer than nine in ten entries were kept before
-(so that this shows something); 64 usage; 69 if redis-server does not start.)";
+#include "scenes/tags_help.txt"
+    ;
 
 cache_options tagged(near_cache how, std::int64_t entries) {
   cache_options options{.prefix = "s:", .ttl = 1h};
@@ -45,29 +37,25 @@ cache_options tagged(near_cache how, std::int64_t entries) {
 }
 
 // How many answers are `value`; what is missing is loaded as that.
-std::int64_t read_all(texts const& from, names const& keys, std::string const& value) {
-  constexpr std::size_t most_at_once = 1000;
+std::int64_t read_all(texts const& from, std::vector<names> const& keys, std::string const& value) {
   std::int64_t same = 0;
   auto const load = [&](names const& missing) {
     std::map<std::string, std::string> loaded;
     for (auto const& key : missing) loaded[key] = value;
     return loaded;
   };
-  for (std::size_t at = 0; at < keys.size(); at += most_at_once) {
-    auto const begin = keys.begin() + static_cast<std::ptrdiff_t>(at);
-    auto const size = std::min(most_at_once, keys.size() - at);
-    names const part(begin, begin + static_cast<std::ptrdiff_t>(size));
-    for (auto const& got : from.get_many_or_load(part, load)) {
-      if (got.has_value() && *got == value) ++same;
-    }
+  for (auto const& part : keys) {
+    for (auto const& got : from.get_many_or_load(part, load)) same += got && *got == value;
   }
   return same;
 }
 
 // How many are answered by what the process keeps.
-std::int64_t kept_of(texts const& from, names const& keys) {
+std::int64_t kept_of(texts const& from, std::vector<names> const& keys) {
   auto const before = from.stats().near_hits;
-  for (auto const& key : keys) from.get_shared(key);
+  for (auto const& part : keys) {
+    for (auto const& key : part) from.get_shared(key);
+  }
   return static_cast<std::int64_t>(from.stats().near_hits - before);
 }
 
@@ -98,8 +86,12 @@ class tags final : public scene {
     texts const one(open_here(server.url()), tagged(near_cache::all, entries_));
     texts const other(open_here(server.url()), tagged(near_cache::off, entries_));
     other.invalidate_tag("another");  // so that the server knows the script
-    names keys;
-    for (std::int64_t i = 0; i < entries_; ++i) keys.push_back("product:" + std::to_string(i));
+    // So many are asked for at once.
+    std::vector<names> keys;
+    for (std::int64_t i = 0; i < entries_; ++i) {
+      if (i % 1000 == 0) keys.emplace_back();
+      keys.back().push_back("product:" + std::to_string(i));
+    }
     for (std::int64_t round = 0; round < rounds_; ++round) {
       throw_if_interrupted();
       on.tell(fmt::format("round {} of {}", round + 1, rounds_),
@@ -112,7 +104,7 @@ class tags final : public scene {
 
  private:
   void play_round(stage& on, redis_server const& server, texts const& one, texts const& other,
-                  names const& keys, std::string const& value) const {
+                  std::vector<names> const& keys, std::string const& value) const {
     tags_round seen{.entries = entries_};
     seen.loaded = read_all(one, keys, value);
     kept_of(one, keys);

@@ -1,6 +1,4 @@
 // A leader is stopped: how soon does another lead, and do ever two?
-#include <fmt/format.h>
-
 #include <optional>
 #include <random>
 #include <support/postgres_server.hpp>
@@ -12,6 +10,7 @@
 #include "scenes/takeover_judge.hpp"
 #include "stage/latencies.hpp"
 #include "stage/place.hpp"
+#include "stage/table_of.hpp"
 #include "stage/temp_folder.hpp"
 #include "terminal/store_argument.hpp"
 
@@ -21,28 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr char const* takeover_help =
-    R"(Three candidates in processes of their own; one leads and acts once in a
-millisecond, asking its term before each act. It is stopped, again and again:
-
-  graceful  it resigns, as at a shutdown
-  kill      SIGKILL
-  freeze    SIGSTOP, and SIGCONT as soon as the next one acts
-
-The time runs until the next one's first act. A judge that knows nothing of
-leases counts as an overlap each act in an older term than one that has acted,
-and each work that begins while another runs. `thawed` is how long the work of a
-leader that is continued takes to end; it does not act in that time.
-
-What is promised: no overlap, and after kill and freeze a new leader within
-the ttl and a second (or --excess). ZooKeeper ends a session, not a term: give
-such a URL the ttl as its session_timeout.
-
-A store that cannot be measured is left out: the exit status is then 69.
-
-Examples:
-  herdlock-lab takeover --store sqlite:a.db --store redis://127.0.0.1
-  herdlock-lab takeover --store redis://127.0.0.1 --stop kill --rounds 100
-  herdlock-lab takeover --servers --rounds 100 --ttl 2s)";
+#include "scenes/takeover_help.txt"
+    ;
 
 constexpr int candidates = 3;
 
@@ -75,13 +54,20 @@ class takeover : public scene {
     if (on_servers_) start_servers();
     auto const stops =
         chosen_stops(stop_, {leader_stop::graceful, leader_stop::kill, leader_stop::freeze});
+    json& data = on.out().data() = json::array();
     for (auto const& url : urls_) {
       for (auto const how : stops) {
-        figures_.push_back({redacted(url), how});
-        measure(on, url, 1.0 / static_cast<double>(urls_.size() * stops.size()));
+        auto const share = 1.0 / static_cast<double>(urls_.size() * stops.size());
+        auto const found = measured(on, url, how, static_cast<double>(data.size()) * share, share);
+        auto const broken_before = on.judged().broken().size();
+        judge_takeover(found, ttl_ + excess_, on.judged());
+        data.push_back(json_of(found, on.judged().broken().size() == broken_before));
       }
     }
-    tell(on);
+    on.tell_nothing();
+    on.out().line("ttl " + cli::say(ttl_) + "\n" +
+                  table_of(data, {"store", "stop", "rounds", "p50_ms", "p99_ms", "worst_ms",
+                                  "thawed_p99_ms", "overlaps", "kept", "error"}));
   }
 
  private:
@@ -104,80 +90,36 @@ class takeover : public scene {
     throw command_error(exit_code::unavailable, e.what());
   }
 
-  void measure(stage& on, std::string const& url, double share) {
-    auto& into = figures_.back();
+  // Its share of all behind what is done.
+  takeover_figures measured(stage& on, std::string const& url, leader_stop how, double done,
+                            double share) {
+    takeover_figures found{redacted(url), how};
     shared<contest_board> board;
     try {
       place const where(url, place::without_url::file);
       contest between(on, *board, {url, resource(fresh_name()), ttl_}, candidates);
       between.start();
-      for (int round = 1; round <= rounds_; ++round) {
-        auto const done = static_cast<double>(figures_.size() - 1) +
-                          static_cast<double>(round - 1) / static_cast<double>(rounds_);
+      for (int round = 0; round < rounds_; ++round) {
         on.tell(
-            fmt::format("{}: {}: round {} of {}", into.store, name_of(into.how), round, rounds_),
-            done * share);
-        play_round(on, between, into);
+            fmt::format("{}: {}: round {} of {}", found.store, name_of(how), round + 1, rounds_),
+            done + share * round / rounds_);
+        between.settle();
+        // To any moment between two renewals.
+        std::uniform_int_distribution<std::int64_t> any(0, ttl_.count() / 2);
+        if (how != leader_stop::graceful) on.pass(milliseconds(any(random_)));
+        auto const change = between.stop(how);
+        found.took_ms.push_back(change.took_ms);
+        if (auto const ms = between.bring_back(change)) found.thawed_ms.push_back(*ms);
       }
       between.settle();  // what a late act would still add
       between.dismiss();
     } catch (command_error const& e) {
       if (e.code() != exit_code::unavailable && e.code() != exit_code::usage) throw;
-      into.trouble = e.what();
+      found.trouble = e.what();
       on.left_out();
     }
-    into.take(*board);
-  }
-
-  void play_round(stage& on, contest& between, takeover_figures& into) {
-    between.settle();
-    if (into.how != leader_stop::graceful) {
-      // To any moment between two renewals.
-      std::uniform_int_distribution<std::int64_t> any(0, ttl_.count() / 2);
-      on.pass(milliseconds(any(random_)));
-    }
-    auto const change = between.stop(into.how);
-    into.took_ms.push_back(change.took_ms);
-    if (auto const ms = between.bring_back(change)) into.thawed_ms.push_back(*ms);
-  }
-
-  void tell(stage& on) const {
-    using enum table::side;
-    table rows({{"store", left},
-                {"stop", left},
-                {"rounds"},
-                {"p50"},
-                {"p99"},
-                {"worst"},
-                {"thawed, p99"},
-                {"overlaps"}});
-    json& data = on.out().data() = json::array();
-    for (auto const& each : figures_) {
-      auto const broken_before = on.judged().broken().size();
-      judge_takeover(each, ttl_ + excess_, on.judged());
-      bool const kept = on.judged().broken().size() == broken_before;
-      rows.row(cells_of(each, kept));
-      data.push_back(json_of(each, kept));
-    }
-    on.tell_nothing();
-    on.out().line("ttl " + cli::say(ttl_) + "\n" + rows.text());
-  }
-
-  static std::vector<std::string> cells_of(takeover_figures const& of, bool kept) {
-    auto const ms = [](std::vector<double> const& values, double share) {
-      return values.empty() ? "-" : fmt::format("{:.1f} ms", percentile(values, share));
-    };
-    std::string remark = kept ? "" : "BROKEN";
-    if (!of.trouble.empty()) remark += (kept ? "not measured: " : ", not measured: ") + of.trouble;
-    return {of.store,
-            name_of(of.how),
-            std::to_string(of.took_ms.size()),
-            ms(of.took_ms, 0.5),
-            ms(of.took_ms, 0.99),
-            ms(of.took_ms, 1),
-            ms(of.thawed_ms, 0.99),
-            std::to_string(of.at_once + of.late_acts),
-            remark};
+    found.acts = board->thing.seen();
+    return found;
   }
 
   json json_of(takeover_figures const& of, bool kept) const {
@@ -193,8 +135,8 @@ class takeover : public scene {
     one["p99_ms"] = to_micros(percentile(of.took_ms, 0.99));
     one["worst_ms"] = to_micros(of.worst_ms());
     if (!of.thawed_ms.empty()) one["thawed_p99_ms"] = to_micros(percentile(of.thawed_ms, 0.99));
-    one["acts"] = of.acts;
-    one["overlaps"] = of.at_once + of.late_acts;
+    one["acts"] = of.acts.writes + of.acts.refused;
+    one["overlaps"] = of.acts.overlaps + of.acts.refused;
     one["kept"] = kept;
     return one;
   }
@@ -208,7 +150,6 @@ class takeover : public scene {
   std::string stop_ = "all";
 
   std::optional<temp_folder> folder_;
-  std::vector<takeover_figures> figures_;
   std::minstd_rand random_{std::random_device()()};
 };
 

@@ -1,15 +1,13 @@
 // What is found out about one way of stopping a leader on one store, and what is promised of it.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <herdlock/types.hpp>
 #include <string>
 #include <vector>
 
 #include "scenes/contest_board.hpp"
-#include "stage/report.hpp"
+#include "stage/demand_none.hpp"
 
 namespace herdlock::lab {
 
@@ -18,16 +16,9 @@ struct takeover_figures {
   leader_stop how{};
   std::vector<double> took_ms{};    ///< from the stop to the first act in the next term
   std::vector<double> thawed_ms{};  ///< freeze: from SIGCONT until the old work has ended
-  std::int64_t acts = 0;
-  std::int64_t at_once = 0;
-  std::int64_t late_acts = 0;
-  std::string trouble{};  ///< why it could not be measured; empty: it was
+  guarded_thing::findings acts{};   ///< refused: in an older term than one that had acted
+  std::string trouble{};            ///< why it could not be measured; empty: it was
 
-  void take(contest_board const& from) {
-    acts = from.acts();
-    at_once = from.at_once();
-    late_acts = from.late_acts();
-  }
   double worst_ms() const {
     return took_ms.empty() ? 0 : *std::max_element(took_ms.begin(), took_ms.end());
   }
@@ -37,10 +28,8 @@ struct takeover_figures {
 /// round trip.
 inline void judge_takeover(takeover_figures const& of, milliseconds longest, judge& by) {
   auto const what = fmt::format("{}, {}", of.store, name_of(of.how));
-  by.demand(of.at_once == 0,
-            fmt::format("{}: work began while another's ran, {} times", what, of.at_once));
-  by.demand(of.late_acts == 0, fmt::format("{}: {} acts in an older term than one that had acted",
-                                           what, of.late_acts));
+  demand_none(by, of.acts.overlaps, "work began while another's ran, {} times", what);
+  demand_none(by, of.acts.refused, "{} acts in an older term than one that had acted", what);
   bool const in_time = of.worst_ms() <= static_cast<double>(longest.count());
   by.demand(of.how == leader_stop::graceful || in_time,
             fmt::format("{}: nobody led for {:.1f} ms, longer than the {} ms that are promised",

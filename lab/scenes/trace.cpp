@@ -2,12 +2,20 @@
 // after Zipf, and the exact counts of the same time as the judge.
 #include "scenes/trace.hpp"
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <future>
+#include <herdlock/cache.hpp>
+#include <random>
 #include <regex>
 #include <support/child_process.hpp>
 #include <support/redis_server.hpp>
 
 #include "scenes/scenes.hpp"
 #include "stage/own_server.hpp"
+#include "stage/place.hpp"
 #include "stage/programs.hpp"
 #include "stage/zipf.hpp"
 
@@ -15,6 +23,7 @@ namespace herdlock::lab {
 namespace trace {
 namespace {
 
+namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using herdlock_test::child_process;
 using herdlock_test::redis_server;
@@ -23,67 +32,91 @@ using words = std::vector<std::string>;
 constexpr std::size_t most_keys = 1'000'000;
 constexpr std::size_t pairs = 3;
 
-struct terms {
-  std::uint64_t keys = most_keys;
-  int processes = 2;
-  int callers = 32;  // of each process
-  milliseconds time{20'000};
-  double exponent = 0.99;
-  std::string source = "all";
-  int times = 0;
-  std::string command;
-};
+// So many keys, each known by its rank in 14 digits. Throws command_error.
+void fill(redis_server const& server, std::size_t keys) {
+  constexpr std::size_t at_once = 50'000;
+  std::string const script = fmt::format(
+      "for n = ARGV[1], ARGV[2] do redis.call('set', string.format('{}%014d', n), "
+      "string.rep('x', 16)) end",
+      key_prefix);
+  for (std::size_t from = 0; from < keys; from += at_once) {
+    auto const to = std::min(from + at_once, keys) - 1;
+    auto const said =
+        server.command({"EVAL", script, "0", std::to_string(from), std::to_string(to)});
+    if (said != "(nil)") throw command_error(exit_code::unavailable, "filling: " + said);
+  }
+}
+
+// In a process of the fleet, until the board says stop: so many reads at once. Its cache keeps
+// nothing near: the server counts only what reaches it.
+void read_until_stopped(zipf const& popularity, board& seen, std::string const& url, int callers) {
+  store const values = open_here(url);
+  cache<std::string> const texts(values, {.prefix = std::string(key_prefix),
+                                          .ttl = 1h,
+                                          .near = near_cache::off,
+                                          .hot_keys = hot_keys_options{},
+                                          .fleet_threshold = 1000});
+  std::mt19937_64 random(std::random_device{}());
+  // All of them on the store's executor, which has one thread.
+  auto const read = [&]() -> asio::awaitable<void> {
+    while (!seen.now->stop) {
+      std::size_t const rank = popularity.draw(random);
+      seen.note_read(rank);
+      co_await texts.async_get(fmt::format("{:014}", rank), asio::as_tuple(asio::use_awaitable));
+    }
+  };
+  std::vector<std::future<void>> all;
+  while (all.size() < static_cast<std::size_t>(callers)) {
+    all.push_back(asio::co_spawn(values.get_executor(), read, asio::use_future));
+  }
+  ++seen.now->joined;
+  for (auto& each : all) each.get();
+}
 
 class played : public scene {
  public:
   void declare(options& all) override {
-    all.number("--keys", how_.keys, {first_of_all, most_keys}, "Keys in the Redis");
-    all.number("--processes", how_.processes, {1, 256}, "Processes that read them");
-    all.number("--callers", how_.callers, {1, 10'000}, "In each of them, at once");
-    all.time("--time", how_.time, {1ms, 24h}, "How long they read before anybody is asked");
-    all.number("--exponent", how_.exponent, {0, 10}, "Of Zipf's distribution");
-    all.choice("--source", how_.source, {"all", "clients", "lfu", "monitor"}, "Who is asked");
-    all.number("--times", how_.times, {0, 1}, "1 judges how soon they answer");
-    all.text("--command", how_.command,
+    all.number("--keys", keys_, {first_of_all, most_keys}, "Keys in the Redis");
+    all.number("--processes", processes_, {1, 256}, "Processes that read them");
+    all.number("--callers", callers_, {1, 10'000}, "In each of them, at once");
+    all.time("--time", time_, {1ms, 24h}, "How long they read before anybody is asked");
+    all.number("--exponent", exponent_, {0, 10}, "Of Zipf's distribution");
+    all.choice("--source", source_, {"all", "clients", "lfu", "monitor"}, "Who is asked");
+    all.number("--times", times_, {0, 1}, "1 judges how soon they answer");
+    all.text("--command", command_,
              "The herdlock that asks them\n(default: the one beside this program)", "FILE");
   }
 
-  void check() override { how_.command = herdlock_program(how_.command); }
+  void check() override { command_ = herdlock_program(command_); }
 
   void play(stage& on) override {
     auto const server = own_server<redis_server>(herdlock_test::redis_options{
         .arguments = {"--maxmemory-policy", "allkeys-lfu", "--maxmemory", "4gb"}});
     on.tell("the Redis is filled");
-    fill(server, how_.keys);
-    board seen(how_.keys);
-    zipf const popularity(how_.keys, how_.exponent);
-    for (int i = 0; i < how_.processes; ++i) {
-      on.processes().start(fmt::format("process {}", i + 1), [&] {
-        read_until_stopped(popularity, seen, server.url(), how_.callers);
-      });
+    fill(server, keys_);
+    board seen(keys_);
+    zipf const popularity(keys_, exponent_);
+    for (int i = 0; i < processes_; ++i) {
+      on.processes().start(fmt::format("process {}", i + 1),
+                           [&] { read_until_stopped(popularity, seen, server.url(), callers_); });
     }
-    auto next_ns = steady_ns();
-    on.meanwhile([&seen, next_ns]() mutable {
+    on.meanwhile([&seen, next_ns = steady_ns()]() mutable {
       if (steady_ns() < next_ns) return;
       next_ns = steady_ns() + in_ns(1s);
       seen.begin_second();
     });
-    on.await("the processes did not begin", [&] { return seen.now->joined == how_.processes; });
-    auto const read_before = seen.now->reads.load();
-    auto const began = steady_ns();
+    on.await("the processes did not begin", [&] { return seen.now->joined == processes_; });
     on.tell("they read");
-    on.pass(how_.time);
-    reads_a_second_ = reads_a_second(seen, read_before, in_seconds(steady_ns() - began));
-    on.out().line(fmt::format("{} keys after Zipf {:g}, {}: {:.0f} reads/s", how_.keys,
-                              how_.exponent, counted(how_.processes, "process", "processes"),
-                              reads_a_second_));
-    on.out().data()["reads_a_second"] = to_micros(reads_a_second_);
+    auto const before = seen.reads_a_second([&] { on.pass(time_); });
+    on.out().line(fmt::format("{} keys after Zipf {:g}, {}: {:.0f} reads/s", keys_, exponent_,
+                              counted(processes_, "process", "processes"), before));
+    on.out().data()["reads_a_second"] = to_micros(before);
     on.tell("the sources are asked");
-    findings const all = ask(on, server, seen);
+    findings const all = ask(on, server, seen, before);
     seen.now->stop = true;
     on.await_end();
     on.tell_nothing();
-    judge_trace(all, how_.times != 0 ? times::judged : times::as_they_are, on.judged());
+    judge_trace(all, on.judged());
     on.out().data()["broken"] = on.judged().broken();
   }
 
@@ -93,12 +126,9 @@ class played : public scene {
     double took_s = 0;
   };
 
-  static double reads_a_second(board const& seen, std::uint64_t before, double seconds) {
-    return static_cast<double>(seen.now->reads - before) / seconds;
-  }
-  bool wants(char const* source) const { return how_.source == "all" || how_.source == source; }
+  bool wants(char const* source) const { return source_ == "all" || source_ == source; }
 
-  findings ask(stage& on, redis_server const& server, board const& seen) {
+  findings ask(stage& on, redis_server const& server, board& seen, double reads_before) {
     findings all;
     if (wants("clients")) {
       auto made = hot(on, server, {"--source", "clients"});
@@ -108,45 +138,39 @@ class played : public scene {
         made = hot(on, server, {"--source", "clients"});
       }
       all.clients = told(on, "clients", made, seen);
+      if (times_ != 0) all.clients_took_s = made.took_s;
     }
-    if (wants("lfu")) {
-      all.lfu = told(on, "lfu", survey_by_lfu(on, server), seen);
-      if (how_.times != 0) all.lfu_share = share_of_redis_cli(on, server, seen);
+    words const lfu{"--source", "lfu", "--max-rate", "10000000"};
+    if (wants("lfu")) all.lfu = told(on, "lfu", hot(on, server, lfu), seen);
+    if (wants("lfu") && times_ != 0) {
+      std::vector<double> shares;
+      while (shares.size() < pairs) {
+        auto const beside =
+            run(on, {"redis-cli", "-p", std::to_string(server.port()), "--hotkeys"});
+        told(on, "redis-cli --hotkeys", beside, seen);
+        shares.push_back(told(on, "lfu", hot(on, server, lfu), seen).took_s / beside.took_s);
+      }
+      std::sort(shares.begin(), shares.end());
+      all.lfu_share = shares[pairs / 2];
+      on.out().line(fmt::format("{:<22} {:.2f} of that time, {:.2f} to {:.2f}", "lfu",
+                                *all.lfu_share, shares.front(), shares.back()));
+      on.out().data()["lfu_beside_redis_cli"] = *all.lfu_share;
     }
     if (wants("monitor")) {
-      auto const before = seen.now->reads.load();
-      auto const made = hot(on, server, {"--source", "monitor", "--for", "2s", "--yes"});
-      auto const meanwhile = reads_a_second(seen, before, made.took_s);
+      answer made;
+      auto const meanwhile = seen.reads_a_second([&] {
+        made = hot(on, server, {"--source", "monitor", "--for", "2s", "--yes"});
+      });
       all.monitor = told(on, "monitor", made, seen);
       on.out().line(fmt::format("{:22} {:.0f} reads/s meanwhile, {:.2f} of those before", "",
-                                meanwhile, meanwhile / reads_a_second_));
+                                meanwhile, meanwhile / reads_before));
       on.out().data()["reads_a_second_beside_monitor"] = to_micros(meanwhile);
     }
     return all;
   }
 
-  double share_of_redis_cli(stage& on, redis_server const& server, board const& seen) const {
-    std::vector<double> shares;
-    while (shares.size() < pairs) {
-      auto const port = std::to_string(server.port());
-      auto const beside = run(on, {"redis-cli", "-p", port, "--hotkeys"});
-      told(on, "redis-cli --hotkeys", beside, seen);
-      auto const again = survey_by_lfu(on, server);
-      told(on, "lfu", again, seen);
-      shares.push_back(again.took_s / beside.took_s);
-    }
-    std::sort(shares.begin(), shares.end());
-    on.out().line(fmt::format("{:<22} {:.2f} of that time, {:.2f} to {:.2f}", "lfu",
-                              shares[pairs / 2], shares.front(), shares.back()));
-    on.out().data()["lfu_beside_redis_cli"] = shares[pairs / 2];
-    return shares[pairs / 2];
-  }
-
-  answer survey_by_lfu(stage& on, redis_server const& server) const {
-    return hot(on, server, {"--source", "lfu", "--max-rate", "10000000"});
-  }
   answer hot(stage& on, redis_server const& server, words const& more) const {
-    words argv{how_.command, "hot", "--store", server.url(), "--top", "16", "--json"};
+    words argv{command_, "hot", "--store", server.url(), "--top", "16", "--json"};
     argv.insert(argv.end(), more.begin(), more.end());
     return run(on, std::move(argv));
   }
@@ -170,7 +194,7 @@ class played : public scene {
   }
 
   // Beside the truth of this moment.
-  static finding told(stage& on, std::string const& who, answer const& made, board const& seen) {
+  static finding told(stage& on, char const* who, answer const& made, board const& seen) {
     finding const one(made.ranks, seen.truth(), made.took_s);
     on.out().line(fmt::format("{:<22} {} of the first 16, {} of the first 8, in {:.2f} s", who,
                               one.of_16, one.of_8, one.took_s));
@@ -181,26 +205,19 @@ class played : public scene {
     return one;
   }
 
-  terms how_;
-  double reads_a_second_ = 0;
+  std::uint64_t keys_ = most_keys;
+  int processes_ = 2;
+  int callers_ = 32;  // of each process
+  milliseconds time_{20'000};
+  double exponent_ = 0.99;
+  std::string source_ = "all";
+  int times_ = 0;
+  std::string command_;
 };
 
 constexpr char const* help =
-    R"(Sources of `herdlock hot`, beside the exact counts of the same ten seconds:
-  clients  what the processes report to each other: fifteen of the true first
-           sixteen, and all of the first eight
-  lfu      the server's own counters: fourteen of sixteen, in a quarter of the time
-           that `redis-cli --hotkeys` takes: the median of three pairs, one after the
-           other
-  monitor  for two seconds: what it finds, and how many reads there are meanwhile
-Times are judged with --times 1: a machine may have other work.
-
-Exit status: 0; 1 when that is not so; 64 for usage; 69 when there is no
-redis-server, a process failed, or a source did not answer.
-
-Examples:
-  herdlock-lab trace --times 1
-  herdlock-lab trace --source clients --keys 20000 --exponent 1.2 --time 12s)";
+#include "scenes/trace_help.txt"
+    ;
 
 }  // namespace
 }  // namespace trace

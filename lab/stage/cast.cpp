@@ -3,31 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace herdlock::lab {
-namespace {
 
-// What the user is to read of it, and how the program ends.
-void complain(complaint& why, std::string const& who, std::function<void()> const& work) {
-  try {
-    work();
-  } catch (command_error const& e) {
-    why.raise(e.code(), e.what());
-    throw;
-  } catch (error const& e) {
-    why.raise(cli::exit_code_of(e.code()), e.what());
-    throw;
-  } catch (std::exception const& e) {
-    why.raise(exit_code::internal, who + ": " + e.what());
-    throw;
-  }
-}
-
-}  // namespace
-
+// What the user is to read of it, and how the program ends, goes to the complaint.
 forked_process cast::forked(std::string const& name, std::function<void()> const& work) {
-  return {[this, &name, &work] { complain(*why_, name, work); }, [](std::string_view) {}};
+  auto const complaining = [&] {
+    try {
+      return work();
+    } catch (command_error const& e) {
+      why_->raise(e.code(), e.what());
+    } catch (error const& e) {
+      why_->raise(cli::exit_code_of(e.code()), e.what());
+    } catch (std::exception const& e) {
+      why_->raise(exit_code::internal, name + ": " + e.what());
+    }
+    throw std::runtime_error("complained of");
+  };
+  return {complaining, [](std::string_view) {}};
 }
 
 std::size_t cast::start(std::string name, std::function<void()> const& work) {

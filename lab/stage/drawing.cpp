@@ -1,34 +1,21 @@
 #include "stage/drawing.hpp"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 namespace herdlock::lab {
 namespace {
 
-constexpr char const* style = R"(<style>
-  text { font-family: system-ui, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2933 }
-  .title { font-size: 21px; font-weight: 600 }
-  .sub, .tick, .label { font-size: 12.5px; fill: #61707f }
-  .head { font-size: 16px; font-weight: 600 }
-  .count { font-size: 30px; font-weight: 700 }
-  .trouble { font-size: 12.5px; fill: #8a1c1c }
-  .panel { fill: #f6f8fa }
-  .grid { fill: none; stroke: #dde3e9; stroke-width: 1 }
-  .much { fill: #c9d3dc }
-  .bad { fill: #e4572e }
-  .worst { fill: #8a1c1c }
-  .good { fill: #14865f }
-  .old { fill: #d99100 }
-  .bad-line { fill: none; stroke: #e4572e; stroke-width: 2 }
-  .good-line { fill: none; stroke: #14865f; stroke-width: 2 }
-  .old-line { fill: none; stroke: #d99100; stroke-width: 1.5 }
-  .wait { fill: none; stroke: #9dc6b5; stroke-width: 1; stroke-opacity: .55 }
-  .mark { fill: none; stroke: #3455a4; stroke-width: 1; stroke-dasharray: 4 3 }
-  .event { font-size: 12px; fill: #3455a4 }
-</style>
-)";
+constexpr char opening[] =
+    R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0:.0f} {1:.0f}" width="{0:.0f}" )"
+    R"(height="{1:.0f}" role="img">)"
+    "\n<title>{2}</title>\n{3}"
+    R"(<rect width="100%" height="100%" fill="#ffffff"/>)"
+    "\n";
+constexpr char const* style =
+#include "stage/drawing_style.txt"
+    ;
 
 std::string figure(double value) {
   return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:g}", value);
@@ -37,16 +24,12 @@ std::string figure(double value) {
 }  // namespace
 
 std::string as_text(std::string_view text) {
+  constexpr std::pair<char, char const*> marks[] = {
+      {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
   std::string made;
   for (char const c : text) {
-    switch (c) {
-      case '&': made += "&amp;"; break;
-      case '<': made += "&lt;"; break;
-      case '>': made += "&gt;"; break;
-      case '"': made += "&quot;"; break;
-      case '\'': made += "&#39;"; break;
-      default: made += c;
-    }
+    auto const mark = std::ranges::find(marks, c, &std::pair<char, char const*>::first);
+    made += mark == std::end(marks) ? std::string(1, c) : mark->second;
   }
   return made;
 }
@@ -70,36 +53,28 @@ double scale::operator()(double value) const {
 
 drawing::drawing(double width, double height, std::string_view title,
                  std::string_view below_title) {
-  svg_ = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" "
-      "height=\"{1:.0f}\" role=\"img\">\n<title>{2}</title>\n{3}"
-      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-      width, height, as_text(title), style);
+  svg_ = fmt::format(opening, width, height, as_text(title), style);
   text(32, 36, "title", title);
   text(32, 56, "sub", below_title);
 }
 
 void drawing::text(double x, double y, char const* css, std::string_view words, anchor at) {
   constexpr char const* names[] = {"start", "middle", "end"};
-  svg_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">{}</text>\n",
-                      x, y, css, names[static_cast<std::size_t>(at)], as_text(words));
+  add(R"(<text x="{:.1f}" y="{:.1f}" class="{}" text-anchor="{}">{}</text>)", x, y, css,
+      names[static_cast<std::size_t>(at)], as_text(words));
 }
 
 void drawing::box(double x, double y, double width, double height, char const* css, double round) {
-  svg_ += fmt::format(
-      "<rect x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.1f}\" height=\"{:.2f}\" rx=\"{:g}\" "
-      "class=\"{}\"/>\n",
-      x, y, width, height, round, css);
+  add(R"(<rect x="{:.1f}" y="{:.2f}" width="{:.1f}" height="{:.2f}" rx="{:g}" class="{}"/>)", x, y,
+      width, height, round, css);
 }
 
 void drawing::dot(double x, double y, double radius, char const* css) {
-  svg_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.2f}\" r=\"{:g}\" class=\"{}\"/>\n", x, y,
-                      radius, css);
+  add(R"(<circle cx="{:.1f}" cy="{:.2f}" r="{:g}" class="{}"/>)", x, y, radius, css);
 }
 
 void drawing::line(double x1, double y1, double x2, double y2, char const* css) {
-  svg_ += fmt::format("<path d=\"M{:.1f} {:.2f}L{:.1f} {:.2f}\" class=\"{}\"/>\n", x1, y1, x2, y2,
-                      css);
+  add(R"(<path d="M{:.1f} {:.2f}L{:.1f} {:.2f}" class="{}"/>)", x1, y1, x2, y2, css);
 }
 
 void drawing::path(std::vector<std::pair<double, double>> const& points, char const* css) {
@@ -109,7 +84,7 @@ void drawing::path(std::vector<std::pair<double, double>> const& points, char co
     if (std::isfinite(y)) way += fmt::format("{}{:.1f} {:.1f}", goes_on ? "L" : "M", x, y);
     goes_on = std::isfinite(y);
   }
-  svg_ += fmt::format("<path d=\"{}\" class=\"{}\"/>\n", way, css);
+  add(R"(<path d="{}" class="{}"/>)", way, css);
 }
 
 void drawing::area(std::vector<std::pair<double, double>> const& points, double bottom,
@@ -117,8 +92,7 @@ void drawing::area(std::vector<std::pair<double, double>> const& points, double 
   if (points.empty()) return;
   std::string way = fmt::format("M{:.1f} {:.1f}", points.front().first, bottom);
   for (auto const& [x, y] : points) way += fmt::format("L{:.1f} {:.1f}", x, y);
-  svg_ += fmt::format("<path d=\"{}L{:.1f} {:.1f}Z\" class=\"{}\"/>\n", way, points.back().first,
-                      bottom, css);
+  add(R"(<path d="{}L{:.1f} {:.1f}Z" class="{}"/>)", way, points.back().first, bottom, css);
 }
 
 void drawing::panel(double x, double y, double width, double height, std::string_view head) {

@@ -1,6 +1,8 @@
 // Pictures: SVG documents of one look.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,8 +33,7 @@ class drawing {
 
   enum class anchor { start, middle, end };
 
-  void text(double x, double y, char const* css, std::string_view words,
-            anchor at = anchor::start);
+  void text(double x, double y, char const* css, std::string_view words, anchor at = anchor::start);
   void box(double x, double y, double width, double height, char const* css, double round = 0);
   void dot(double x, double y, double radius, char const* css);
   void line(double x1, double y1, double x2, double y2, char const* css);
@@ -52,6 +53,11 @@ class drawing {
   std::string document() &&;
 
  private:
+  template <class... Values>
+  void add(fmt::format_string<Values const&...> form, Values const&... values) {
+    svg_ += fmt::format(form, values...) + "\n";
+  }
+
   std::string svg_;
 };
 

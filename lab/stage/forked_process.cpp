@@ -41,10 +41,8 @@ forked_process::forked_process(forked_process&& other) noexcept
     : id_(std::exchange(other.id_, -1)), failed_(other.failed_) {}
 
 forked_process& forked_process::operator=(forked_process&& other) noexcept {
-  if (this == &other) return *this;
-  kill();
-  id_ = std::exchange(other.id_, -1);
-  failed_ = other.failed_;
+  std::swap(id_, other.id_);
+  std::swap(failed_, other.failed_);
   return *this;
 }
 

@@ -29,12 +29,10 @@ class guarded_thing {
     std::int64_t writes = 0;
 
     findings& operator+=(findings const& more) {
-      entries += more.entries;
-      overlaps += more.overlaps;
-      steps_back += more.steps_back;
-      lost += more.lost;
-      refused += more.refused;
-      writes += more.writes;
+      for (auto const each : {&findings::entries, &findings::overlaps, &findings::steps_back,
+                              &findings::lost, &findings::refused, &findings::writes}) {
+        this->*each += more.*each;
+      }
       return *this;
     }
   };
@@ -87,6 +85,7 @@ class guarded_thing {
   }
 
   std::int64_t writes() const { return writes_; }
+  std::uint64_t highest() const { return highest_; }
   /// Somebody is inside, with or without a lease.
   bool occupied() const {
     return std::any_of(until_ns_.begin(), until_ns_.end(),
@@ -136,5 +135,13 @@ class guarded_thing {
   std::atomic<std::uint64_t> highest_{0};
   count entries_{0}, overlaps_{0}, steps_back_{0}, lost_{0}, refused_{0}, writes_{0};
 };
+
+/// What some of them have seen together.
+template <class Things>
+guarded_thing::findings seen_by_all(Things const& things) {
+  guarded_thing::findings all;
+  for (guarded_thing const& each : things) all += each.seen();
+  return all;
+}
 
 }  // namespace herdlock::lab

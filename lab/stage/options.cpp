@@ -15,36 +15,6 @@ namespace herdlock::lab {
 using cli::command_error;
 using cli::exit_code;
 
-template <class Number, class Range>
-void options::add_number(std::string const& name, Number& into, Range allowed, char const* does,
-                         char const* type) {
-  app_.add_option(name, into, does)->type_name(type)->capture_default_str();
-  checks_.push_back([name, &into, allowed] {
-    using wide = decltype(allowed.least);
-    auto const is = static_cast<wide>(into);
-    if (is >= allowed.least && is <= allowed.most) return;
-    throw command_error(exit_code::usage, fmt::format("{} {}: must be between {} and {}", name,
-                                                      into, allowed.least, allowed.most));
-  });
-}
-
-void options::number(std::string const& name, int& into, range<std::int64_t> allowed,
-                     char const* does, char const* type) {
-  add_number(name, into, allowed, does, type);
-}
-void options::number(std::string const& name, std::int64_t& into, range<std::int64_t> allowed,
-                     char const* does, char const* type) {
-  add_number(name, into, allowed, does, type);
-}
-void options::number(std::string const& name, std::uint64_t& into, range<std::int64_t> allowed,
-                     char const* does, char const* type) {
-  add_number(name, into, allowed, does, type);
-}
-void options::number(std::string const& name, double& into, range<double> allowed,
-                     char const* does, char const* type) {
-  add_number(name, into, allowed, does, type);
-}
-
 void options::time(std::string const& name, milliseconds& into, range<milliseconds> allowed,
                    char const* does) {
   bool const has_default = into.count() >= 0;

@@ -1,13 +1,18 @@
 // The options of a scene: each is declared once, with its range, and checked as declared.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/App.hpp>
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <herdlock/types.hpp>
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
+
+#include "terminal/exit_code.hpp"
 
 namespace herdlock::lab {
 
@@ -17,6 +22,10 @@ struct range {
   T most;
 };
 
+/// What a number's range is told in.
+template <class Number>
+using wide = std::conditional_t<std::is_floating_point_v<Number>, double, std::int64_t>;
+
 /// A scene's members are filled when the command line is parsed; what they are before is the
 /// default, and `--help` tells it. Nothing of the members is used before that.
 class options {
@@ -24,14 +33,18 @@ class options {
   explicit options(CLI::App& app) : app_(app) {}
 
   /// `does` may have several lines. `type` is what --help has for the value.
-  void number(std::string const& name, int& into, range<std::int64_t> allowed, char const* does,
-              char const* type = "N");
-  void number(std::string const& name, std::int64_t& into, range<std::int64_t> allowed,
-              char const* does, char const* type = "N");
-  void number(std::string const& name, std::uint64_t& into, range<std::int64_t> allowed,
-              char const* does, char const* type = "N");
-  void number(std::string const& name, double& into, range<double> allowed, char const* does,
-              char const* type = "X");
+  template <class Number>
+  void number(std::string const& name, Number& into, range<wide<Number>> allowed, char const* does,
+              char const* type = std::is_floating_point_v<Number> ? "X" : "N") {
+    app_.add_option(name, into, does)->type_name(type)->capture_default_str();
+    checks_.push_back([name, &into, allowed] {
+      auto const is = static_cast<wide<Number>>(into);
+      if (is >= allowed.least && is <= allowed.most) return;
+      throw cli::command_error(
+          cli::exit_code::usage,
+          fmt::format("{} {}: must be between {} and {}", name, into, allowed.least, allowed.most));
+    });
+  }
   /// As `500ms`, `30s`. A default below 0 is none: `does` tells what happens then, and the member
   /// stays as it is.
   void time(std::string const& name, milliseconds& into, range<milliseconds> allowed,
@@ -52,10 +65,6 @@ class options {
   void check() const;
 
  private:
-  template <class Number, class Range>
-  void add_number(std::string const& name, Number& into, Range allowed, char const* does,
-                  char const* type);
-
   CLI::App& app_;
   std::vector<std::function<void()>> checks_;
   std::vector<std::unique_ptr<std::string>> texts_;  // as typed, where that is not what is kept

@@ -1,17 +1,17 @@
 #include "stage/place.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <herdlock/lock.hpp>
 #include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
 #include <optional>
+#include <stdexcept>
+#include <support/child_process.hpp>
 #include <support/redis_server.hpp>
 
-#include "terminal/exit_code.hpp"
 #include "stage/temp_folder.hpp"
+#include "terminal/exit_code.hpp"
 #include "terminal/store_argument.hpp"
 
 namespace herdlock::lab {
@@ -27,16 +27,12 @@ struct place::own_place {
 namespace {
 
 bool is_installed(char const* program) {
-  std::string const all = [] {
-    char const* const path = ::getenv("PATH");
-    return std::string(path ? path : "/usr/bin");
-  }();
-  for (std::size_t from = 0; from <= all.size();) {
-    auto const to = std::min(all.find(':', from), all.size());
-    if (::access((all.substr(from, to - from) + "/" + program).c_str(), X_OK) == 0) return true;
-    from = to + 1;
+  try {
+    herdlock_test::find_program(program, program);
+    return true;
+  } catch (std::runtime_error const&) {
+    return false;
   }
-  return false;
 }
 
 // A store that cannot be used says so now, not in each process.
@@ -83,8 +79,8 @@ place::~place() = default;
 
 void place::start_own(without_url otherwise) {
   own_ = std::make_unique<own_place>();
-  bool const has_server = otherwise == without_url::server && is_installed("redis-server");
-  if (has_server) {
+  if (otherwise == without_url::server && is_installed("redis-server")) {
+    shown_ = "a Redis server of its own";
     try {
       url_ = own_->server.emplace().url();
     } catch (std::exception const& e) {
@@ -93,7 +89,6 @@ void place::start_own(without_url otherwise) {
                                       "that runs",
                                       e.what()));
     }
-    shown_ = "a Redis server of its own";
     return;
   }
   url_ = cli::sqlite_url(own_->folder.emplace().path() / "store.db");

@@ -1,16 +1,13 @@
 // Real programs that a scene starts: the `herdlock` that it tries, and what that runs.
 #pragma once
 
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <filesystem>
+#include <functional>
 #include <string>
 #include <support/child_process.hpp>
 #include <vector>
 
 #include "stage/options.hpp"
-#include "stage/shared.hpp"
+#include "stage/stage.hpp"
 
 namespace herdlock::lab {
 
@@ -18,25 +15,33 @@ namespace herdlock::lab {
 /// there is none.
 std::string herdlock_program(std::string const& named);
 
-/// When a command was at work, by steady_ns(); 0: never.
-struct life {
-  std::atomic<std::int64_t> first_ns;
-  std::atomic<std::int64_t> last_ns;
-  std::atomic<std::int64_t> stood_still_ns;  ///< at most, between two of its milliseconds
-};
-using lives = std::array<life, 3>;
-
-/// The file's content, shared with all who map it until the end of this process: a program that is
-/// started anew inherits no memory. A new file is all zeros.
-lives& lives_in(std::filesystem::path const& file);
-
-/// `herdlock run`, with a command that is at work until it is killed: this program once more, which
-/// shows in a file each millisecond that it is alive.
+/// `herdlock run` with a command that is at work until it is killed, and another one that waits for
+/// the same job: then the lock is taken from the first. The commands are this program once more,
+/// which shows in a file each millisecond that it is alive.
 class run_trial {
  public:
-  enum class command {
-    ends_at_sigterm,
-    refuses_sigterm,  ///< two processes, which have two lives
+  using program = herdlock_test::child_process;
+
+  /// How the lock is taken away.
+  struct taking {
+    std::string holder_url;
+    std::string next_url;
+    std::vector<std::string> how{};    ///< options of both
+    bool refuses_sigterm = false;      ///< the first command: two processes, which refuse it
+    milliseconds waits_unseen{1'000};  ///< where no store tells that the next one waits
+    /// Called when the next one waits: what takes it away. What is to be looked up before is looked
+    /// up here, and costs no time after.
+    std::function<std::function<void()>(program& holder)> prepare{};
+    std::function<void()> mend = [] {};  ///< so that the next one can go on
+  };
+  struct outcome {
+    double gap_ms = 0;       ///< from the command's last sign of life to the next one's first
+    double outlived_ms = 0;  ///< from when the lock was taken away to that last sign
+    double stood_still_ms =
+        0;  ///< the longest time that a process of the command did not get to run
+    bool seen_waiting = false;  ///< the store told that the next one waits
+    bool told = false;          ///< herdlock run ended with 76
+    bool lived_on = false;      ///< the command, when the next one had begun
   };
 
   /// Of this scene: its play() begins with live_if_asked().
@@ -47,10 +52,7 @@ class run_trial {
   /// Does not return in a process that is the command of a trial.
   void live_if_asked() const;
 
-  /// `herdlock run job --store URL HOW… -- COMMAND`; the command has this life, and the next one.
-  herdlock_test::child_process start(std::string const& url, std::vector<std::string> const& how,
-                                     std::filesystem::path const& file, std::size_t number,
-                                     command what) const;
+  outcome play(stage& on, taking const& what) const;
 
  private:
   char const* const scene_;

@@ -13,9 +13,6 @@
 
 namespace herdlock::lab {
 
-using cli::command_error;
-using cli::exit_code;
-
 namespace {
 
 // Not bytes: a column is as wide as it looks.
@@ -60,29 +57,27 @@ std::string counted(std::int64_t count, char const* one, char const* many) {
 }
 
 std::string table::text() const {
-  std::vector<std::size_t> wide;
-  for (auto const& each : columns_) wide.push_back(width_of(each.head));
-  for (auto const& cells : rows_) {
-    for (std::size_t i = 0; i < columns_.size() && i < cells.size(); ++i) {
+  std::vector<std::vector<std::string>> lines(1);
+  for (auto const& each : columns_) lines[0].push_back(each.head);
+  lines.insert(lines.end(), rows_.begin(), rows_.end());
+  std::vector<std::size_t> wide(columns_.size());
+  for (auto const& cells : lines) {
+    for (std::size_t i = 0; i < std::min(wide.size(), cells.size()); ++i) {
       wide[i] = std::max(wide[i], width_of(cells[i]));
     }
   }
   std::string all;
-  auto const add = [&](auto const& cell_of, std::size_t count) {
+  for (auto const& cells : lines) {
     std::string line;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::string const cell = cell_of(i);
+    for (std::size_t i = 0; i < cells.size(); ++i) {
       bool const in_column = i < columns_.size();
-      std::size_t const space = in_column ? wide[i] - width_of(cell) : 0;
-      bool const left = !in_column || columns_[i].where == side::left;
-      if (i > 0) line += "  ";
-      line += left ? cell + std::string(space, ' ') : std::string(space, ' ') + cell;
+      std::string const space(in_column ? wide[i] - width_of(cells[i]) : 0, ' ');
+      bool const right = in_column && columns_[i].where == side::right;
+      line += (i > 0 ? "  " : "") + (right ? space + cells[i] : cells[i] + space);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     all += line + "\n";
-  };
-  add([&](std::size_t i) { return columns_[i].head; }, columns_.size());
-  for (auto const& cells : rows_) add([&](std::size_t i) { return cells[i]; }, cells.size());
+  }
   return all;
 }
 

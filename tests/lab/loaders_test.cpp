@@ -23,18 +23,14 @@ class LoadersJudge : public ::testing::Test {
   board seen_;
 };
 
-TEST_F(LoadersJudge, ALoaderBehindTheEndOfItsCall) {
+TEST_F(LoadersJudge, EachFault) {
   EXPECT_EQ(broken(), "");
   seen_.behind = 1;
   EXPECT_EQ(broken(), "a loader began or ended behind the end of its call");
-}
-
-TEST_F(LoadersJudge, TooFewCallsThatEndedWhileTheirLoaderRan) {
+  seen_.behind = 0;
   seen_.ended_in_loader = 19;
   EXPECT_EQ(broken(), "too few calls ended while their loader ran");
-}
-
-TEST_F(LoadersJudge, TooFewCallsThatEndedWhileTheyWaited) {
+  seen_.ended_in_loader = 20;
   seen_.ended_waiting = 19;
   EXPECT_EQ(broken(), "too few calls ended while they waited");
 }

@@ -10,65 +10,51 @@ namespace {
 using namespace herdlock_test;
 using namespace herdlock::lab;
 
-class ManyJudge : public ::testing::Test {
- protected:
-  // A round in which keys 0 and 2 were asked for, and each was loaded once.
-  ManyJudge() {
+// A round in which keys 0 and 2 were asked for, and each was loaded once.
+struct round_seen {
+  round_seen() {
     for (std::size_t const key : {0, 2}) {
-      seen_->asked[key] = 3;
-      seen_->loaded[key] = 1;
+      is->asked[key] = 3;
+      is->loaded[key] = 1;
     }
   }
   std::string broken() {
-    all_.add(*seen_);
-    return broken_of([&](judge& by) { judge_fleet(*seen_, all_, by); });
+    is->end_round();
+    return broken_of([&](judge& by) { judge_counts(many::counts, *is, by); });
   }
-
-  shared<many::board> seen_;
-  many::loads all_;
+  shared<many::board> is;
 };
 
-TEST_F(ManyJudge, AllIsKept) {
-  EXPECT_EQ(broken(), "");
-  EXPECT_EQ(all_.asked, 2u);
-  EXPECT_EQ(all_.loaded, 2u);
-  EXPECT_EQ(broken(), "") << "what was counted is gone from the board";
-  EXPECT_EQ(all_.asked, 2u);
+TEST(ManyJudge, AllIsKept) {
+  round_seen seen;
+  EXPECT_EQ(seen.broken(), "");
+  EXPECT_EQ(seen.is->missing, 2u);
+  EXPECT_EQ(seen.is->loads, 2u);
+  EXPECT_EQ(seen.broken(), "") << "what was counted of the round is gone from the board";
+  EXPECT_EQ(seen.is->missing, 2u);
 }
 
-TEST_F(ManyJudge, AKeyThatIsLoadedTwice) {
-  seen_->loaded[2] = 2;
-  EXPECT_EQ(broken(), "a missing key was loaded more than once in the fleet");
-}
-
-TEST_F(ManyJudge, AKeyThatIsNeverLoaded) {
-  seen_->loaded[0] = 0;
-  EXPECT_EQ(broken(), "a missing key was never loaded");
-}
-
-TEST_F(ManyJudge, ALoadOfWhatIsThere) {
-  seen_->needless = 1;
-  EXPECT_EQ(broken(), "what was there was loaded");
-}
-
-TEST_F(ManyJudge, ALoaderThatIsCalledTwice) {
-  seen_->again = 1;
-  EXPECT_EQ(broken(), "the loader of a call was called more than once");
-}
-
-TEST_F(ManyJudge, AWrongValue) {
-  seen_->wrong = 1;
-  EXPECT_EQ(broken(), "a value was not that of its key");
-}
-
-TEST_F(ManyJudge, AnError) {
-  seen_->errors = 1;
-  EXPECT_EQ(broken(), "somebody had an error, such as the end of its wait");
-}
-
-TEST_F(ManyJudge, ACallThatIsNotOver) {
-  all_.is_over = false;
-  EXPECT_EQ(broken(), "a call was not over at its deadline");
+TEST(ManyJudge, EachFault) {
+  struct fault {
+    char const* sentence;
+    void (*forge)(many::board& into);
+  };
+  constexpr fault faults[] = {
+      {"a missing key was loaded more than once in the fleet",
+       [](many::board& into) { into.loaded[2] = 2; }},
+      {"a missing key was never loaded", [](many::board& into) { into.loaded[0] = 0; }},
+      {"what was there was loaded", [](many::board& into) { into.needless = 1; }},
+      {"the loader of a call was called more than once", [](many::board& into) { into.again = 1; }},
+      {"a value was not that of its key", [](many::board& into) { into.wrong = 1; }},
+      {"somebody had an error, such as the end of its wait",
+       [](many::board& into) { into.errors = 1; }},
+      {"a call was not over at its deadline", [](many::board& into) { into.late = 1; }},
+  };
+  for (auto const& each : faults) {
+    round_seen seen;
+    each.forge(*seen.is);
+    EXPECT_EQ(seen.broken(), each.sentence);
+  }
 }
 
 TEST(ManyTrips, OneMoreThanIsPromised) {

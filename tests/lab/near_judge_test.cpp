@@ -16,24 +16,23 @@ constexpr std::int64_t ms = 1'000'000;
 class NearJudge : public ::testing::Test {
  protected:
   void change() { board_.acknowledge((board_.acknowledged() + 1) * 100 * ms); }
-  void answer(std::size_t reader, std::int64_t change, std::int64_t asked_ms) {
+  void answer(std::size_t reader, std::int64_t change, std::int64_t asked_ms,
+              std::int64_t fence_ms = 0) {
     board_.note(reader, {.change = change,
                          .acknowledged = board_.acknowledged(),
+                         .fence_ns = fence_ms * ms,
                          .asked_ns = asked_ms * ms,
                          .answered_ns = (asked_ms + 1) * ms});
   }
   void answer_behind_a_fence(std::size_t reader, std::int64_t change, std::int64_t asked_ms) {
-    board_.note(reader, {.change = change,
-                         .acknowledged = board_.acknowledged(),
-                         .fence_ns = asked_ms * ms,
-                         .asked_ns = asked_ms * ms,
-                         .answered_ns = (asked_ms + 1) * ms});
+    answer(reader, change, asked_ms, asked_ms);
   }
   void both_answer(std::int64_t change, std::int64_t asked_ms) {
     answer(0, change, asked_ms);
     answer(1, change, asked_ms);
   }
-  near_figures figures() const { return count(board_, freeze_); }
+  near_figures figures() const { return {board_, freeze_}; }
+  std::int64_t sum(near_record::count near_record::*what) const { return board_.sum(what); }
   std::string broken(near_promises const& promised = {.max_staleness = 300ms}) const {
     return broken_of([&](judge& by) { judge_near(figures(), promised, by); });
   }
@@ -49,8 +48,8 @@ TEST_F(NearJudge, WhatIsNewEverywhereBreaksNothing) {
   both_answer(2, 201);
   auto const seen = figures();
   EXPECT_EQ(broken(), "");
-  EXPECT_EQ(seen.changes, 2);
-  EXPECT_EQ(seen.reads, 4);
+  EXPECT_EQ(board_.acknowledged(), 2);
+  EXPECT_EQ(sum(&near_record::reads), 4);
   EXPECT_EQ(seen.good.after_ms, 5);
   EXPECT_EQ(seen.good.old_ms, 0);
 }
@@ -171,9 +170,9 @@ TEST_F(NearJudge, WhatWasNeverServedIsCountedWhereItWasMissing) {
   change();
   answer(0, 1, 105);
   auto const seen = figures();
-  EXPECT_TRUE(seen.good.any_seen());
+  EXPECT_EQ(seen.good.pairs, 1);
   EXPECT_EQ(seen.good.unseen, 0);
-  EXPECT_FALSE(seen.frozen.any_seen());
+  EXPECT_EQ(seen.frozen.unseen, seen.frozen.pairs);
   EXPECT_EQ(seen.unseen(), 1);
 }
 
@@ -197,10 +196,10 @@ TEST_F(NearJudge, TheExcessIsAddedToWhatIsPromised) {
 TEST_F(NearJudge, TooFewNearHitsShowNothing) {
   near_promises const promised{.max_staleness = 300ms, .share_of_near_hits = 0.8};
   for (int i = 0; i < 5; ++i) both_answer(0, i);
-  board_.reader(0).near_hits = 5;
-  board_.reader(1).near_hits = 3;
+  board_.readers[0].near_hits = 5;
+  board_.readers[1].near_hits = 3;
   EXPECT_EQ(broken(promised), "");
-  board_.reader(1).near_hits = 2;
+  board_.readers[1].near_hits = 2;
   EXPECT_EQ(broken(promised), "near hits 70.0 % of the reads, fewer than 80 %: it shows nothing");
 }
 
@@ -209,7 +208,7 @@ TEST_F(NearJudge, NothingIsAsOldAsTheChangeThatBroughtAValueAgain) {
   near_board::answer nothing{.asked_ns = 50 * ms};
   EXPECT_EQ(board_.age_of(nothing), std::nullopt) << "nobody wrote anything";
   change();
-  board_.state().nothing_follows = true;
+  board_.state->nothing_follows = true;
   nothing.acknowledged = 1;
   EXPECT_EQ(board_.age_of(nothing), std::nullopt) << "it is on its way";
   change();
@@ -222,25 +221,25 @@ TEST_F(NearJudge, NothingIsAsOldAsTheChangeThatBroughtAValueAgain) {
   EXPECT_EQ(board_.age_of(nothing), 40 * ms);
   nothing.fence_ns = 339 * ms;
   board_.note(0, nothing);
-  EXPECT_EQ(figures().stale_fenced, 1);
-  EXPECT_EQ(figures().gone, 1);
+  EXPECT_EQ(sum(&near_record::stale_fenced), 1);
+  EXPECT_EQ(sum(&near_record::gone), 1);
 }
 
 // A value of a server that somebody else empties: an answer, and none that is old.
 TEST_F(NearJudge, ANothingThatNobodyWroteIsNotOld) {
   change();
   board_.note(0, {.acknowledged = 1, .asked_ns = 600 * ms});
-  EXPECT_EQ(figures().gone, 1);
-  EXPECT_EQ(figures().stale, 0);
+  EXPECT_EQ(sum(&near_record::gone), 1);
+  EXPECT_EQ(sum(&near_record::stale), 0);
 }
 
 TEST_F(NearJudge, WhatIsOlderThanASecondIsCounted) {
   change();
   answer(0, 0, 1100);
-  EXPECT_EQ(figures().stale_a_second, 0);
+  EXPECT_EQ(sum(&near_record::stale_a_second), 0);
   answer(0, 0, 1101);
-  EXPECT_EQ(figures().stale_a_second, 1);
-  EXPECT_EQ(figures().stale, 2);
+  EXPECT_EQ(sum(&near_record::stale_a_second), 1);
+  EXPECT_EQ(sum(&near_record::stale), 2);
 }
 
 }  // namespace

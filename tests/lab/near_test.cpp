@@ -38,6 +38,14 @@ bool has(std::string const& text, std::string const& part) {
   return text.find(part) != std::string::npos;
 }
 
+// As its line has it.
+std::string figure_of(std::string const& text, std::string const& name) {
+  for (auto const& line : lines_of(text)) {
+    if (line.rfind(name + "  ", 0) == 0) return line.substr(line.rfind(' ') + 1);
+  }
+  return "none";
+}
+
 void expect_served_everywhere(json const& change) {
   EXPECT_EQ(change["served_after_ms"].size(), 4u) << change;
   for (auto const& after : change["served_after_ms"]) EXPECT_TRUE(after.is_number()) << change;
@@ -72,12 +80,12 @@ TEST(LabNear, ThePictureTellsWhoServesTheOldValueAndWhoWaits) {
   auto const run = run_lab(short_play({"--max-staleness", "700ms"}));
   ASSERT_EQ(run.code, 0) << run.err << run.out;
   EXPECT_EQ(run.err, "") << "no progress without a terminal";
-  for (char const* part :
-       {"4 processes", " change ", "connections of processes 3 to 4 stand still", "    old",
-        "  waits", "connections of processes 3 to 4 go on", "connection good", "connection frozen",
-        "behind a fence", ", 0 of them older than their fence", "near hits"}) {
+  for (char const* part : {"4 processes", " change ", "connections of processes 3 to 4 stand still",
+                           "    old", "  waits", "connections of processes 3 to 4 go on",
+                           "connection good", "connection frozen", "near hits"}) {
     EXPECT_TRUE(has(run.out, part)) << part << "\n" << run.out;
   }
+  EXPECT_EQ(figure_of(run.out, "stale behind fence"), "0");
   EXPECT_FALSE(has(run.out, "BROKEN")) << run.out;
 }
 
@@ -108,7 +116,7 @@ TEST(LabNear, AWriteThatIsNotAnsweredInTimeIsDoneAgain) {
   ASSERT_TRUE(eventually([&] { return has(near.output(), " change "); })) << near.errors();
   server.command({"CLIENT", "PAUSE", "4500", "WRITE"});
   EXPECT_EQ(near.wait(), (exit_status{.code = 0, .signal = {}})) << near.errors();
-  EXPECT_TRUE(has(near.output(), "without an answer in time, done again")) << near.output();
+  EXPECT_GE(std::stoi(figure_of(near.output(), "failed writes")), 1) << near.output();
   EXPECT_FALSE(has(near.output(), "BROKEN")) << near.output();
 }
 
@@ -124,7 +132,7 @@ TEST(LabNear, AValueThatSomebodyRemovesIsNoAnswer) {
     return is_told();
   })) << near.output();
   EXPECT_EQ(near.wait(), (exit_status{.code = 0, .signal = {}})) << near.errors();
-  EXPECT_TRUE(has(near.output(), "without a value")) << near.output();
+  EXPECT_GE(std::stoi(figure_of(near.output(), "gone")), 1) << near.output();
 }
 
 // A shell's pipeline waits for all that is in it.
@@ -190,7 +198,7 @@ TEST(LabNear, InterruptedItEndsItsProcesses) {
       {"near", "--time", "2m", "--processes", "2", "--store", patient_url(redis_server::shared())});
   ASSERT_TRUE(eventually([&] { return has(near.output(), " change "); })) << near.errors();
   auto const workers = children_of(near.pid());
-  EXPECT_EQ(workers.size(), 5u) << "two are relays, one writes, two read";
+  EXPECT_EQ(workers.size(), 4u) << "two are relays, two read";
   near.signal(SIGINT);
   EXPECT_EQ(near.wait(), (exit_status{.code = 128 + SIGINT, .signal = {}}));
   expect_all_gone(workers);
@@ -201,8 +209,8 @@ TEST(LabNear, AProcessThatDiesEndsItWithOneLine) {
       {"near", "--time", "2m", "--processes", "2", "--store", patient_url(redis_server::shared())});
   ASSERT_TRUE(eventually([&] { return has(near.output(), " change "); })) << near.errors();
   auto const workers = children_of(near.pid());
-  ASSERT_EQ(workers.size(), 5u);
-  ::kill(std::stoi(workers[4]), SIGKILL);
+  ASSERT_EQ(workers.size(), 4u);
+  ::kill(std::stoi(workers[3]), SIGKILL);
   EXPECT_EQ(near.wait(), (exit_status{.code = 69, .signal = {}}));
   EXPECT_EQ(lines_of(near.errors()).size(), 1u) << near.errors();
   EXPECT_TRUE(has(near.errors(), "process 2 died by itself")) << near.errors();

@@ -62,50 +62,29 @@ void pass_on(soak_board& board, std::uint64_t token) {
   ++board.done;
 }
 
-class SoakJudge : public testing::Test {
- protected:
-  SoakJudge() { pass_on(board_, 1); }
-  std::string broken() const {
-    return broken_of([this](auto& by) { judge_soak(board_, by); });
+TEST(SoakJudge, SaysEachFault) {
+  struct fault {
+    void (*forge)(soak_board& board);
+    std::string sentence;
+  };
+  for (auto const& [forge, sentence] : std::vector<fault>{
+           {[](auto& board) { pass_on(board, 2); }, ""},
+           {[](auto& board) {
+              board.things[2].enter(1);
+              board.things[2].enter(2);
+            },
+            "two were inside at once, 1 times"},
+           {[](auto& board) { ++board.done; }, "1 increments were lost"},
+           {[](auto& board) { pass_on(board, 1); }, "a fencing token did not rise, 1 times"},
+           {[](auto& board) { ++board.lost_wake_ups; },
+            "1 waits ended at their limit although the lock was passed on"},
+           {[](auto& board) { ++board.lost_leases; }, "1 leases were lost before their release"},
+           {[](auto& board) { ++board.failures; }, "the store failed 1 times"}}) {
+    soak_board board;
+    pass_on(board, 1);
+    forge(board);
+    EXPECT_EQ(broken_of([&](auto& by) { judge_soak(board, by); }), sentence);
   }
-
-  soak_board board_;
-};
-
-TEST_F(SoakJudge, NothingIsBroken) {
-  pass_on(board_, 2);
-  EXPECT_EQ(broken(), "");
-}
-
-TEST_F(SoakJudge, TwoInsideAtOnce) {
-  board_.things[2].enter(1);
-  board_.things[2].enter(2);
-  EXPECT_EQ(broken(), "two were inside at once, 1 times");
-}
-
-TEST_F(SoakJudge, ALostIncrement) {
-  ++board_.done;
-  EXPECT_EQ(broken(), "1 increments were lost");
-}
-
-TEST_F(SoakJudge, ATokenThatDidNotRise) {
-  pass_on(board_, 1);
-  EXPECT_EQ(broken(), "a fencing token did not rise, 1 times");
-}
-
-TEST_F(SoakJudge, AWaitThatNobodyEnded) {
-  ++board_.lost_wake_ups;
-  EXPECT_EQ(broken(), "1 waits ended at their limit although the lock was passed on");
-}
-
-TEST_F(SoakJudge, ALeaseLostBeforeItsRelease) {
-  ++board_.lost_leases;
-  EXPECT_EQ(broken(), "1 leases were lost before their release");
-}
-
-TEST_F(SoakJudge, AFailureOfTheStore) {
-  ++board_.failures;
-  EXPECT_EQ(broken(), "the store failed 1 times");
 }
 
 TEST(SoakBoard, AStallIsCountedFromTheLaterOfReleaseAndAsking) {

@@ -34,8 +34,9 @@ ALLOWED = {
     "proxy": {"proxy", "include"},
     "examples": {"examples", "include"},
     # Its raw side sends what a store sends, without the store.
-    "bench": {"bench", "include", "stores/redis", "stores/etcd", "stores/mysql",
-              "stores/postgres", "stores/sqlite", "stores/zookeeper", "tests/support"},
+    "bench": {"bench", "lab/stage", "terminal", "include", "stores/redis", "stores/etcd",
+              "stores/mysql", "stores/postgres", "stores/sqlite", "stores/zookeeper",
+              "tests/support"},
 }
 
 # Client libraries, and the boxes that are built around them.
