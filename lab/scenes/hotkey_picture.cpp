@@ -14,7 +14,7 @@ namespace herdlock::lab {
 namespace {
 
 constexpr double margin = 64;
-constexpr double wide = 500;
+constexpr double column_width = 500;
 constexpr double gap = 72;
 constexpr double tall = 190;  // of a field
 constexpr double load_at = 128;
@@ -56,23 +56,23 @@ struct column {
   hotkey_figures const& run;
   scales const& by;
   hotkey_terms const& how = run.board.how;
-  scale x{0, in_seconds(in_ns(how.time)), left, left + wide};
+  scale x{0, in_seconds(in_ns(how.time)), left, left + column_width};
 
   void draw() {
     into.text(left, 88, "head", run.board.hot_keys ? "with hot keys" : "without hot keys");
-    into.panel(left, load_at, wide, tall,
+    into.panel(left, load_at, column_width, tall,
                "requests for the key a second (grey), and those that reached the store (red)");
-    into.panel(left, time_at, wide, tall,
+    into.panel(left, time_at, column_width, tall,
                "p99 of a call in ms: the key (green), the other keys (amber)");
-    into.y_axis(by.load, left, left + wide);
-    into.y_axis(by.time, left, left + wide);
+    into.y_axis(by.load, left, left + column_width);
+    into.y_axis(by.time, left, left + column_width);
     into.x_axis(x, time_at, time_at + tall, "seconds");
     draw_slices();
     mark(left, "dashed, since the requests for the key began:", how.load_from(),
          {{"found", run.found.first_ms},
           {"kept in the first process", run.kept.first_ms},
           {"kept in all", in_all(run.kept)}});
-    mark(left + wide * 0.6, "and since they ended:", how.load_to(),
+    mark(left + column_width * 0.6, "and since they ended:", how.load_to(),
          {{"cooled", run.cooled.first_ms}, {"cooled in all", in_all(run.cooled)}});
     double y = answers_at;
     into.text(left, y, "label",
@@ -128,14 +128,14 @@ struct column {
 
 std::string drawn_hotkey(hotkey_runs const& runs) {
   auto const& how = runs[0].board.how;
-  drawing picture(2 * margin + 2 * wide + gap, height,
+  drawing picture(2 * margin + 2 * column_width + gap, height,
                   "All ask for one key: what has the store of it?",
                   fmt::format("{}, {} requests a second for the key; {}",
                               counted(how.processes, "process", "processes"), with_commas(how.rate),
                               how.shown));
   scales const common(runs);
   column{picture, margin, runs[0], common}.draw();
-  column{picture, margin + wide + gap, runs[1], common}.draw();
+  column{picture, margin + column_width + gap, runs[1], common}.draw();
   return std::move(picture).document();
 }
 

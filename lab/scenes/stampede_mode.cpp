@@ -130,8 +130,9 @@ class herd {
 
   asio::awaitable<product> load() {
     auto const from = steady_ns();
-    auto logged = [this] { note_first(mine_.loading_ns, steady_ns()); };
-    product loaded = co_await pool_.load({orders_.run, orders_.mode->name, expiry_}, logged);
+    load_label const label{orders_.run, orders_.mode->name, expiry_};
+    std::function<void()> const logged = [this] { note_first(mine_.loading_ns, steady_ns()); };
+    product loaded = co_await pool_.load(label, logged);
     auto const at = mine_.loads++;
     if (at < board_.max_loads) board_.loads_of(number_)[at] = {from, steady_ns(), 0};
     co_return loaded;

@@ -100,7 +100,7 @@ class complaint {
  private:
   std::atomic<bool> raising_{false};
   std::atomic<bool> raised_{false};  // only then is there something whole to be read
-  std::array<char, 512> text_{};
+  std::array<char, 2048> text_{};
   exit_code status_{};
 };
 
