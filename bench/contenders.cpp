@@ -1,14 +1,10 @@
 #include "contenders.hpp"
 
-#include <boost/asio/steady_timer.hpp>
-#include <herdlock/url.hpp>
-#include <thread>
-#include <variant>
+#include "terminal/command_line.hpp"
 
 namespace bench {
 namespace {
 
-using namespace herdlock;
 using namespace std::chrono_literals;
 
 constexpr std::size_t stop = ~std::size_t{0};  // no way
@@ -18,45 +14,52 @@ constexpr std::size_t stop = ~std::size_t{0};  // no way
 void turn_taker::hold(std::chrono::nanoseconds how_long) { std::this_thread::sleep_for(how_long); }
 
 double pairs_of(turn_taker& by, std::size_t pairs) {
-  return nanoseconds_each(pairs,
-                          [&by] {
-                            by.take();
-                            by.give_back();
-                          }) /
-         1000;
+  auto const pair = [&by] {
+    by.take();
+    by.give_back();
+  };
+  return nanoseconds_each(pairs, pair) / 1000;
 }
 
-void compare_pairs(report& to, std::string name, turn_taker& subject, turn_taker& baseline,
+void compare_pairs(report& to, std::string const& name, turn_taker& subject, turn_taker& baseline,
                    ratio_limit limit, std::size_t pairs, std::size_t rounds) {
-  to.compare(
-      std::move(name), "us", [&] { return pairs_of(subject, pairs); },
-      [&] { return pairs_of(baseline, pairs); }, limit, rounds);
+  auto const measure = [pairs](turn_taker& by) { return pairs_of(by, pairs); };
+  to.compare_by(measure, name, "us", subject, baseline, limit, rounds);
+}
+
+gaps gaps_between(std::array<turn, contenders> const& turns) {
+  gaps found;
+  for (std::size_t i = 0; i + 1 < contenders; ++i) {
+    found.push_back(static_cast<double>(turns[i + 1].acquired_ns - turns[i].released_ns) / 1000);
+  }
+  return found;
 }
 
 contest::board::board() {
-  pthread_barrierattr_t shared;
-  ::pthread_barrierattr_init(&shared);
-  ::pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
-  ::pthread_barrier_init(&gate, &shared, contenders + 1);
+  for (auto& each : go) ::sem_init(&each, 1, 0);
+  ::sem_init(&done, 1, 0);
 }
 
-contest::contest(std::function<turn_takers(std::size_t number)> const& make) {
+contest::contest(maker const& make) {
   for (std::size_t i = 0; i < contenders; ++i) {
-    processes_.emplace_back([&] { take_part(make(i)); },
-                            [](std::string_view why) { must(false, why); });
+    processes_.emplace_back([&] {
+      return herdlock::cli::ended("herdlock_bench", [&] {
+        turn_takers ways;
+        make(ways, i);
+        take_part(ways, i);
+        return 0;
+      });
+    });
   }
 }
 
 contest::~contest() {
-  shared_->way = stop;
-  shared_->meet();
+  begin(stop);
   for (auto& each : processes_) lab::wait_until(1min, [&each] { return each.ended(); });
 }
 
-void contest::take_part(turn_takers const& ways) {
-  for (;;) {
-    shared_->meet();
-    if (shared_->way == stop) return;
+void contest::take_part(turn_takers const& ways, std::size_t number) {
+  while (::sem_wait(&shared_->go[number]) == 0 && shared_->way != stop) {
     auto const& by = ways.at(shared_->way);
     by->take();
     auto& mine = shared_->turns.at(shared_->turns_taken.fetch_add(1));
@@ -64,21 +67,26 @@ void contest::take_part(turn_takers const& ways) {
     by->hold(1ms);
     mine.released_ns = lab::steady_ns();
     by->give_back();
-    shared_->meet();
+    ::sem_post(&shared_->done);
   }
 }
 
-gaps contest::play(std::size_t way) {
+void contest::begin(std::size_t way) {
   shared_->turns_taken = 0;
   shared_->way = way;
-  shared_->meet();
-  shared_->meet();
-  gaps found;
-  for (std::size_t i = 0; i + 1 < contenders; ++i) {
-    auto const gap = shared_->turns.at(i + 1).acquired_ns - shared_->turns.at(i).released_ns;
-    found.push_back(static_cast<double>(gap) / 1000);
+  for (auto& each : shared_->go) ::sem_post(&each);
+}
+
+gaps contest::play(std::size_t way) {
+  begin(way);
+  timespec next_look{::time(nullptr) + 1, 0};
+  for (std::size_t done = 0; done < contenders; ++done) {
+    while (::sem_timedwait(&shared_->done, &next_look) != 0) {
+      for (auto& each : processes_) must(!each.ended(), "a contender has died");
+      ++next_look.tv_sec;
+    }
   }
-  return found;
+  return gaps_between(shared_->turns);
 }
 
 std::vector<gaps> gaps_of(std::vector<burst> const& ways, std::size_t bursts) {
@@ -92,47 +100,16 @@ std::vector<gaps> gaps_of(std::vector<burst> const& ways, std::size_t bursts) {
   return all;
 }
 
-void compare_hand_overs(report& to, std::string name, burst const& subject, burst const& baseline,
-                        ratio_limit limit, std::size_t bursts) {
+void add_percentile(report& to, std::string const& name, double share, gaps const& subject,
+                    gaps const& baseline, ratio_limit limit) {
+  to.add(name, lab::percentile(subject, share), "us", lab::percentile(baseline, share), limit);
+}
+
+void compare_hand_overs(report& to, std::string const& name, burst const& subject,
+                        burst const& baseline, ratio_limit limit, std::size_t bursts) {
   if (!to.wants(name)) return;
   auto const all = gaps_of({subject, baseline}, to.times(bursts));
-  to.add(std::move(name), lab::percentile(all[0], 0.5), "us", lab::percentile(all[1], 0.5), limit);
-}
-
-void lease_taker::take() {
-  held_ = loop_.get<acquired>([this](auto handler) {
-    where_.async_acquire({.ttl = 30s, .wait = 1min}, as_result(std::move(handler)));
-  });
-  must(held_.has_value(), "busy for a minute");
-}
-
-void lease_taker::give_back() {
-  auto const end = loop_.get<release_reply>(
-      [this](auto handler) { held_->async_release(as_result(std::move(handler))); });
-  must(end == release_reply::released, "a lease was lost");
-}
-
-void lease_taker::hold(std::chrono::nanoseconds how_long) {
-  bool over = false;
-  asio::steady_timer until(loop_.context, how_long);
-  until.async_wait([&over](boost::system::error_code) { over = true; });
-  loop_.until([&over] { return over; });
-}
-
-store_taker::store_taker(event_loop& on, opener* open, std::string const& url)
-    : on_(on), store_(open(store_url::parse(url).value(), on.context.get_executor()).value()) {}
-
-void store_taker::take() {
-  owner_ = owner_token::generate();
-  auto const answer = on_.get<acquire_reply>([this](auto handler) {
-    store_.leases->acquire({name_, owner_, 30s, 0ms}, std::move(handler));
-  });
-  must(std::holds_alternative<grant>(answer), "busy");
-}
-
-void store_taker::give_back() {
-  on_.get<release_reply>(
-      [this](auto handler) { store_.leases->release(name_, owner_, std::move(handler)); });
+  add_percentile(to, name, 0.5, all[0], all[1], limit);
 }
 
 }  // namespace bench

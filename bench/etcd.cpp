@@ -9,9 +9,7 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <support/etcd_server.hpp>
 
 #include "contenders.hpp"
@@ -20,7 +18,7 @@
 
 namespace {
 
-namespace asio = boost::asio;
+using namespace bench;
 using herdlock::etcd::to_base64;
 using nlohmann::json;
 
@@ -48,21 +46,19 @@ class raw_client {
     if (head.find("chunked") != std::string::npos) return read_until("0\r\n\r\n");
     auto const at = head.find("Content-Length: ");
     if (at == std::string::npos) throw std::runtime_error("an answer without its length");
-    std::size_t const length = std::strtoul(head.c_str() + at + 16, nullptr, 10);
-    if (in_.size() < length) {
-      asio::read(socket_, asio::dynamic_buffer(in_), asio::transfer_exactly(length - in_.size()));
-    }
+    auto const length = std::stoul(head.substr(at + 16));
+    auto const left = length - std::min(length, in_.size());
+    asio::read(socket_, asio::dynamic_buffer(in_), asio::transfer_exactly(left));
     return taken(length);
   }
 
-  /// Begins a stream of watches, in place of posts.
-  void open_watch() {
-    send(
-        "POST /v3/watch HTTP/1.1\r\nHost: etcd\r\nTransfer-Encoding: chunked\r\n"
-        "Connection: close\r\n\r\n");
-  }
-  /// Watches one more key, from now on; returns when the watch stands.
+  /// Watches one more key, in place of posts; returns when the watch stands.
   void watch(std::string const& key) {
+    if (!std::exchange(watches_, true)) {
+      send(
+          "POST /v3/watch HTTP/1.1\r\nHost: etcd\r\nTransfer-Encoding: chunked\r\n"
+          "Connection: close\r\n\r\n");
+    }
     json const request{{"create_request", {{"key", key}, {"filters", json::array({"NOPUT"})}}}};
     auto const text = request.dump() + "\n";
     send(fmt::format("{:x}\r\n{}\r\n", text.size(), text));
@@ -85,10 +81,11 @@ class raw_client {
   asio::io_context io_;
   asio::ip::tcp::socket socket_;
   std::string in_;
+  bool watches_ = false;
 };
 
 // A lease, a transaction that joins the queue, a watch on the one before; the lease's end.
-class lock_by_hand final : public bench::turn_taker {
+class lock_by_hand final : public turn_taker {
  public:
   lock_by_hand(std::uint16_t port, std::string prefix, std::size_t number)
       : raw_(port), port_(port), prefix_(std::move(prefix)), lease_(1'000'000 * (number + 1)) {}
@@ -96,13 +93,11 @@ class lock_by_hand final : public bench::turn_taker {
   void take() override {
     std::string const lease = std::to_string(++lease_);
     std::string const key = to_base64(prefix_ + "/" + lease);
-    std::string past = prefix_ + "/";
-    ++past.back();
     raw_.post("lease/grant", {{"ID", lease}, {"TTL", "30"}});
     json const is_new{
         {"key", key}, {"target", "CREATE"}, {"result", "EQUAL"}, {"create_revision", "0"}};
     json const range{{"key", to_base64(prefix_ + "/")},
-                     {"range_end", to_base64(past)},
+                     {"range_end", to_base64(prefix_ + "0")},  // behind all with a /
                      {"sort_target", "CREATE"},
                      {"sort_order", "DESCEND"},
                      {"limit", "2"}};
@@ -113,10 +108,7 @@ class lock_by_hand final : public bench::turn_taker {
     auto const& found = answer["responses"][1]["response_range"]["kvs"];
     if (found.size() < 2) return;
     auto const before = found[1]["key"].get<std::string>();
-    if (!watches_) {
-      watches_ = std::make_unique<raw_client>(port_);
-      watches_->open_watch();
-    }
+    if (!watches_) watches_ = std::make_unique<raw_client>(port_);
     watches_->watch(before);
     auto const still = json::parse(raw_.post("kv/range", {{"key", before}}));
     // An event of a deletion before this look may be on its way: the watch is of no use any more.
@@ -134,7 +126,7 @@ class lock_by_hand final : public bench::turn_taker {
 };
 
 // The server's own lock service, with one lease for all turns.
-class lock_service final : public bench::turn_taker {
+class lock_service final : public turn_taker {
  public:
   lock_service(std::uint16_t port, std::string const& name, std::size_t number)
       : raw_(port), name_(to_base64(name)), lease_(std::to_string(number + 1)) {
@@ -148,48 +140,41 @@ class lock_service final : public bench::turn_taker {
 
  private:
   raw_client raw_;
-  std::string const name_;
-  std::string const lease_;
+  std::string const name_, lease_;
   std::string key_;
 };
 
 // What each way's hand-over shows at worst; the library's beside a limit in µs.
-void measure_p99(bench::report& report, std::vector<bench::burst> const& ways) {
+void measure_p99(report& to, std::vector<burst> const& ways) {
   std::string const name = "etcd.hand_over_p99";
-  if (!report.wants(name)) return;
-  bool const quick = report.quick();
-  std::vector<double> worst;
-  for (auto const& all : bench::gaps_of(ways, quick ? bursts / 3 : bursts)) {
-    worst.push_back(bench::lab::percentile(all, 0.99));
-  }
-  report.add(name, worst[0], "us", longest_p99, bench::at_most(1));
-  report.add(name + "_beside_by_hand", worst[0], "us", worst[1]);
-  report.add(name + "_beside_lock_service", worst[0], "us", worst[2]);
+  if (!to.wants(name)) return;
+  auto const all = gaps_of(ways, to.quick() ? bursts / 3 : bursts);
+  add_percentile(to, name, 0.99, all[0], {longest_p99}, at_most(1));
+  add_percentile(to, name + "_beside_by_hand", 0.99, all[0], all[1]);
+  add_percentile(to, name + "_beside_lock_service", 0.99, all[0], all[2]);
 }
 
-void measure_etcd(bench::report& report) {
-  auto server = bench::started<herdlock_test::etcd_server>(
-      std::vector<std::string>{"--unsafe-no-fsync=false"});
+void measure_etcd(report& to) {
+  auto server =
+      started<herdlock_test::etcd_server>(std::vector<std::string>{"--unsafe-no-fsync=false"});
   {
-    bench::contest among([&](std::size_t number) {
-      bench::turn_takers ways;
-      ways.push_back(std::make_unique<bench::lease_taker>(server.url(), "hand-over"));
+    contest among([&](turn_takers& ways, std::size_t number) {
+      ways.push_back(std::make_unique<lease_taker>(server.url(), "hand-over"));
       ways.push_back(std::make_unique<lock_by_hand>(server.port(), "raw", number));
       ways.push_back(std::make_unique<lock_service>(server.port(), "theirs", number));
-      return ways;
     });
     auto const ours = among.by(0), by_hand = among.by(1), service = among.by(2);
-    compare_hand_overs(report, "etcd.hand_over_p50", ours, by_hand, bench::at_most(1.5));
-    compare_hand_overs(report, "etcd.hand_over_beside_lock_service", ours, service,
-                       bench::at_most(1), bursts / 3);
-    measure_p99(report, {ours, by_hand, service});
+    compare_hand_overs(to, "etcd.hand_over_p50", ours, by_hand, at_most(1.5));
+    compare_hand_overs(to, "etcd.hand_over_beside_lock_service", ours, service, at_most(1),
+                       bursts / 3);
+    measure_p99(to, {ours, by_hand, service});
   }
-  bench::event_loop loop;
-  bench::store_taker ours(loop, &herdlock::open_etcd, server.url());
-  lock_by_hand minimum(server.port(), "pairs", bench::contenders);
-  compare_pairs(report, "etcd.acquire_release", ours, minimum, bench::at_most(1.25), pairs);
+  event_loop loop;
+  store_taker ours(loop, &herdlock::open_etcd, server.url());
+  lock_by_hand minimum(server.port(), "pairs", contenders);
+  compare_pairs(to, "etcd.acquire_release", ours, minimum, at_most(1.25), pairs);
 }
 
-bench::suite const etcd_suite("etcd", &measure_etcd);
+suite const etcd_suite("etcd", &measure_etcd);
 
 }  // namespace

@@ -2,13 +2,6 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
-#include <chrono>
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <herdlock/herdlock.hpp>
 

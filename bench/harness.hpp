@@ -11,12 +11,8 @@
 //     });
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "stage/clock.hpp"
 #include "stage/latencies.hpp"
@@ -66,6 +62,14 @@ class report {
   /// The ratio is the median of the rounds' ratios, not that of the medians.
   void compare(std::string const& name, std::string unit, trial const& subject,
                trial const& baseline, ratio_limit limit = no_limit, std::size_t rounds = 200);
+  /// The same of two things, by what `measure` comes to with each.
+  template <class Measure, class Subject, class Baseline>
+  void compare_by(Measure measure, std::string const& name, std::string unit, Subject&& subject,
+                  Baseline&& baseline, ratio_limit limit = no_limit, std::size_t rounds = 200) {
+    compare(
+        name, std::move(unit), [&] { return std::invoke(measure, subject); },
+        [&] { return std::invoke(measure, baseline); }, limit, rounds);
+  }
   /// A line that was measured in another way. Beside a baseline of 0 the ratio is the value.
   void add(std::string name, double value, std::string unit, double baseline,
            ratio_limit limit = no_limit);

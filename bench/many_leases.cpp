@@ -1,13 +1,13 @@
 // What ten thousand held leases cost: the part of a core, and the round trips, that their renewals
 // take in a minute. Only when asked for: --filter leases.
 #include <ctime>
-#include <stdexcept>
 #include <support/redis_server.hpp>
 
 #include "event_loop.hpp"
 
 namespace {
 
+using namespace bench;
 using namespace herdlock;
 using namespace std::chrono_literals;
 
@@ -24,36 +24,36 @@ double reads(herdlock_test::redis_server const& server) {
   return std::stod(stats.substr(at + wanted.size()));
 }
 
-void measure(bench::report& report) {
+void measure(report& to) {
   herdlock_test::redis_server const server;
-  bench::event_loop loop;
+  event_loop loop;
   auto const opened = loop.open(server.url());
   std::vector<acquired> held;
   for (std::size_t i = 0; i < many; ++i) {
     lock(opened, "lease" + std::to_string(i))
-        .async_try_acquire({.ttl = 30s}, bench::as_result([&](result<acquired> r) {
-                             bench::must(r.has_value() && r->has_value(), "busy");
+        .async_try_acquire({.ttl = 30s}, as_result([&](result<acquired> r) {
+                             must(r.has_value() && r->has_value(), "busy");
                              held.push_back(std::move(*r));
                            }));
   }
   loop.until([&] { return held.size() == many; });
   loop.run_for(30s);  // every lease has been renewed, each in its own tick
-  auto const span = report.quick() ? 10s : 60s;
+  auto const span = to.quick() ? 10s : 60s;
   auto const cpu = cpu_seconds();
   auto const trips = reads(server);
   loop.run_for(span);
   auto const seconds = static_cast<double>(span.count());
   auto const core = 100 * (cpu_seconds() - cpu) / seconds;
   auto const per_second = (reads(server) - trips - 1) / seconds;
-  report.add("leases.10000_cpu", core, "% of a core", 3, bench::at_most(1));
-  report.add("leases.10000_round_trips", per_second, "per second", 60, bench::at_most(1));
+  to.add("leases.10000_cpu", core, "% of a core", 3, at_most(1));
+  to.add("leases.10000_round_trips", per_second, "per second", 60, at_most(1));
   for (auto const& one : held) {
     if (!one->valid()) throw std::runtime_error("a lease was lost");
   }
 }
 
-bench::suite const leases_suite("leases", [](bench::report& report) {
-  if (report.wants("leases.10000_cpu") && !report.wants("redis")) measure(report);
+suite const leases_suite("leases", [](report& to) {
+  if (to.wants("leases.10000_cpu") && !to.wants("redis")) measure(to);
 });
 
 }  // namespace

@@ -11,17 +11,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <random>
-#include <stdexcept>
 #include <support/mariadb_server.hpp>
-#include <thread>
 
 #include "contenders.hpp"
 #include "stores/mysql/mysql_store.hpp"
 
 namespace {
 
+using namespace bench;
 using namespace std::chrono_literals;
 
 // One connection; every call blocks.
@@ -42,12 +40,11 @@ class raw_client {
     if (mysql_real_query(db_, sql.data(), sql.size()) != 0) fail();
     std::uint64_t rows = 0;
     int more = 0;
-    do {
+    for (; more == 0; more = mysql_next_result(db_)) {
       MYSQL_RES* const found = mysql_store_result(db_);
       rows = found ? mysql_num_rows(found) : mysql_affected_rows(db_);
       mysql_free_result(found);
-      more = mysql_next_result(db_);
-    } while (more == 0);
+    }
     if (more > 0) fail();
     return rows;
   }
@@ -115,7 +112,7 @@ constexpr statements written_name{
     "'written name' AND IS_USED_LOCK('written by hand') = CONNECTION_ID()",
     "SELECT RELEASE_LOCK('written by hand')"};
 
-class by_hand final : public bench::turn_taker {
+class by_hand final : public turn_taker {
  public:
   by_hand(std::uint16_t port, statements const& how)
       : raw_(port),
@@ -157,40 +154,38 @@ struct mode {
 constexpr mode modes[] = {
     {"table", &table, &bare_table}, {"row", &written_row, &row}, {"named", &written_name, &named}};
 
-void measure_mysql(bench::report& report) {
-  auto server = bench::started<herdlock_test::mariadb_server>();
+void measure_mysql(report& to) {
+  auto server = started<herdlock_test::mariadb_server>();
   std::string const url = server.url("bench") + "?mode=";
   server.sql(std::string("USE bench; ") + schema);
   {
-    bench::contest among([&](std::size_t) {
-      bench::turn_takers all;
+    contest among([&](turn_takers& all, std::size_t) {
       for (mode const& each : modes) {
-        all.push_back(std::make_unique<bench::lease_taker>(url + each.name, "bench"));
+        all.push_back(std::make_unique<lease_taker>(url + each.name, "bench"));
         all.push_back(std::make_unique<by_hand>(server.port(), *each.same));
         all.push_back(std::make_unique<by_hand>(server.port(), *each.bare));
       }
-      return all;
     });
     std::size_t way = 0;
     for (mode const& each : modes) {
       auto const name = fmt::format("mysql.{}.hand_over_p50", each.name);
       auto const ours = among.by(way), same = among.by(way + 1), bare = among.by(way + 2);
-      compare_hand_overs(report, name, ours, same, bench::at_most(1.5));
-      compare_hand_overs(report, name + "_beside_bare_lock", ours, bare);
+      compare_hand_overs(to, name, ours, same, at_most(1.5));
+      compare_hand_overs(to, name + "_beside_bare_lock", ours, bare);
       way += 3;
     }
   }
   for (mode const& each : modes) {
     auto const name = fmt::format("mysql.{}.acquire_release", each.name);
-    if (!report.wants(name)) continue;
-    bench::event_loop loop;
-    bench::store_taker ours(loop, &herdlock::open_mysql, url + each.name);
+    if (!to.wants(name)) continue;
+    event_loop loop;
+    store_taker ours(loop, &herdlock::open_mysql, url + each.name);
     by_hand same(server.port(), *each.same), bare(server.port(), *each.bare);
-    compare_pairs(report, name, ours, same, bench::at_most(1.25));
-    compare_pairs(report, name + "_beside_bare_lock", ours, bare, bench::no_limit);
+    compare_pairs(to, name, ours, same, at_most(1.25));
+    compare_pairs(to, name + "_beside_bare_lock", ours, bare);
   }
 }
 
-bench::suite const mysql_suite("mysql", &measure_mysql);
+suite const mysql_suite("mysql", &measure_mysql);
 
 }  // namespace

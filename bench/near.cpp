@@ -1,21 +1,13 @@
 // The near cache: what a hit costs beside a bare concurrent map, and what keeping costs the server.
-#include <atomic>
 #include <boost/unordered/concurrent_flat_map.hpp>
-#include <cstdlib>
-#include <functional>
 #include <latch>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <string>
 #include <support/redis_server.hpp>
-#include <thread>
-#include <vector>
 
 #include "event_loop.hpp"
 
 namespace {
 
+using namespace bench;
 using namespace herdlock;
 using texts = cache<std::string>;
 using herdlock_test::redis_server;
@@ -37,7 +29,7 @@ double nanoseconds_per_hit(std::ptrdiff_t threads, hit const& once) {
     all.emplace_back([&] {
       once();
       ready.arrive_and_wait();
-      sum += bench::nanoseconds_each(hits, once);
+      sum += nanoseconds_each(hits, once);
     });
   }
   all.clear();
@@ -59,7 +51,7 @@ void keep(texts const& one, std::string_view key) {
   while (one.stats().near_hits == before) one.get(key);
 }
 
-void measure_hits(bench::report& report, redis_server const& server) {
+void measure_hits(report& to, redis_server const& server) {
   auto const one = open_near(server.url());
   one.put(hot_key, std::string(100, 'x'));
   auto const uncounted = open_near(server.url(), std::nullopt);
@@ -69,7 +61,7 @@ void measure_hits(bench::report& report, redis_server const& server) {
     keep(in, hot_key);
     return [&in] {
       if (!in.get_or_load_shared(hot_key, &never)) std::abort();
-      bench::barrier();
+      barrier();
     };
   };
   hit const near_hit = near_hit_of(one);
@@ -77,13 +69,12 @@ void measure_hits(bench::report& report, redis_server const& server) {
     std::shared_ptr<std::string const> value;
     map.cvisit(hot_key, [&](auto const& entry) { value = entry.second; });
     if (!value) std::abort();
-    bench::barrier();
+    barrier();
   };
   auto const compare = [&](char const* name, std::ptrdiff_t threads, hit const& subject,
                            hit const& baseline) {
-    report.compare(
-        name, "ns/hit", [&] { return nanoseconds_per_hit(threads, subject); },
-        [&] { return nanoseconds_per_hit(threads, baseline); }, bench::no_limit, 30);
+    auto const each = [=](hit const& once) { return nanoseconds_per_hit(threads, once); };
+    to.compare_by(each, name, "ns/hit", subject, baseline, no_limit, 30);
   };
   compare("near.hit_1_threads", 1, near_hit, bare_hit);
   compare("near.hit_2_threads", 2, near_hit, bare_hit);
@@ -96,29 +87,27 @@ void measure_hits(bench::report& report, redis_server const& server) {
 // Plain reads of other keys by one client, while ten caches keep their keys or do not.
 class reader {
  public:
-  explicit reader(redis_server const& server)
-      : store_(loop_.open(server.url())),
-        cache_(store_,
-               {.prefix = no_prefix, .ttl = std::chrono::hours(1), .near = near_cache::off}) {}
+  explicit reader(redis_server const& server) : store_(loop_.open(server.url())) {}
 
   double gets_per_second() {
     return crowd_.per_second(8192, [this](std::size_t i) {
       cache_.async_get("other" + std::to_string(i),
-                       bench::as_result([this, i](result<cached<std::string>> r) {
-                         bench::must(r.has_value(), "a read failed");
+                       as_result([this, i](result<cached<std::string>> r) {
+                         must(r.has_value(), "a read failed");
                          crowd_.done(i);
                        }));
     });
   }
 
  private:
-  bench::event_loop loop_;
-  bench::crowd crowd_{loop_};
+  event_loop loop_;
+  crowd crowd_{loop_};
   store store_;
-  texts cache_;
+  texts cache_{store_,
+               {.prefix = no_prefix, .ttl = std::chrono::hours(1), .near = near_cache::off}};
 };
 
-void measure_server(bench::report& report, redis_server const& server) {
+void measure_server(report& to, redis_server const& server) {
   constexpr std::size_t caches = 10, keys = 16;
   reader plain(server);
   std::vector<texts> keeping;
@@ -136,17 +125,14 @@ void measure_server(bench::report& report, redis_server const& server) {
   }
   redis_server const other;
   reader beside(other);
-  report.compare(
-      "near.server_gets", "gets/s", [&] { return plain.gets_per_second(); },
-      [&] { return beside.gets_per_second(); }, bench::at_least(0.97), 90);
+  to.compare_by(&reader::gets_per_second, "near.server_gets", "gets/s", plain, beside,
+                at_least(0.97), 90);
 }
 
-bench::suite const near_suite("near", [](bench::report& report) {
+suite const near_suite("near", [](report& to) {
   // A server for each: it remembers for a while what closed connections had kept.
-  if (report.wants("near.hit") || report.wants("near.copying")) {
-    measure_hits(report, redis_server());
-  }
-  if (report.wants("near.server")) measure_server(report, redis_server());
+  if (to.wants("near.hit") || to.wants("near.copying")) measure_hits(to, redis_server());
+  if (to.wants("near.server")) measure_server(to, redis_server());
 });
 
 }  // namespace

@@ -7,15 +7,14 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
-#include <atomic>
-#include <stdexcept>
 #include <support/postgres_server.hpp>
-#include <thread>
 
 #include "contenders.hpp"
 #include "stores/postgres/postgres_store.hpp"
 
 namespace {
+
+using namespace bench;
 
 // One connection; every call blocks. Statements are prepared, as the store's are.
 class raw_client {
@@ -113,7 +112,7 @@ statements const named_row{
     "FROM (SELECT 1 FROM locks WHERE name = 'named' FOR UPDATE) l",
     "ROLLBACK", true};
 
-class by_hand final : public bench::turn_taker {
+class by_hand final : public turn_taker {
  public:
   by_hand(std::string const& url, statements const& how)
       : raw_(url), in_transaction_(how.in_transaction) {
@@ -136,16 +135,16 @@ class by_hand final : public bench::turn_taker {
 // least of a hand-over.
 struct line {
   std::atomic<std::size_t> arrived{0};
-  std::array<std::atomic<int>, bench::contenders> who{};
+  std::array<std::atomic<int>, contenders> who{};
 };
 
 // The holder writes down who has it now and notifies it, in one statement.
-class notify_by_hand final : public bench::turn_taker {
+class notify_by_hand final : public turn_taker {
  public:
   notify_by_hand(std::string const& url, line& shared, std::size_t number)
       : raw_(url), line_(shared), number_(static_cast<int>(number) + 1) {
     raw_.script("LISTEN turn_" + std::to_string(number_));
-    for (std::size_t i = 1; i <= bench::contenders; ++i) {
+    for (std::size_t i = 1; i <= contenders; ++i) {
       auto const next = std::to_string(i);
       raw_.prepare(next.c_str(), "WITH given AS (UPDATE turn SET owner = " + next +
                                      " RETURNING 1) SELECT pg_notify('turn_" + next +
@@ -158,7 +157,7 @@ class notify_by_hand final : public bench::turn_taker {
     if (place_ != 0) raw_.wait_for_notification();
   }
   void give_back() override {
-    if (place_ + 1 == bench::contenders) {
+    if (place_ + 1 == contenders) {
       for (auto& each : line_.who) each = 0;
       line_.arrived = 0;
       return;
@@ -184,26 +183,24 @@ struct mode {
 mode const modes[] = {
     {"table", named_table, table}, {"advisory", named_advisory, advisory}, {"row", named_row, row}};
 
-void measure_hand_overs(bench::report& report, std::string const& url, std::string const& raw) {
-  bench::lab::shared<line> order;
-  bench::contest among([&](std::size_t number) {
-    bench::turn_takers all;
+void measure_hand_overs(report& to, std::string const& url, std::string const& raw) {
+  lab::shared<line> order;
+  contest among([&](turn_takers& all, std::size_t number) {
     for (mode const& each : modes) {
-      all.push_back(std::make_unique<bench::lease_taker>(url + each.name, "hand-over"));
+      all.push_back(std::make_unique<lease_taker>(url + each.name, "hand-over"));
     }
     all.push_back(std::make_unique<notify_by_hand>(raw, *order, number));
     all.push_back(std::make_unique<by_hand>(raw, advisory));
     all.push_back(std::make_unique<by_hand>(raw, row));
-    return all;
   });
   for (std::size_t way = 0; way < std::size(modes); ++way) {
-    compare_hand_overs(report, fmt::format("postgres.{}.hand_over_p50", modes[way].name),
-                       among.by(way), among.by(way + 3), bench::at_most(1.5));
+    compare_hand_overs(to, fmt::format("postgres.{}.hand_over_p50", modes[way].name), among.by(way),
+                       among.by(way + 3), at_most(1.5));
   }
 }
 
-void measure_postgres(bench::report& report) {
-  auto server = bench::started<herdlock_test::postgres_server>();
+void measure_postgres(report& to) {
+  auto server = started<herdlock_test::postgres_server>();
   std::string const fresh = server.fresh_url();
   std::string const url = fresh + "&mode=";
   // A commit that notifies wakes every session of its database that listens on anything: each side
@@ -211,18 +208,18 @@ void measure_postgres(bench::report& report) {
   std::string const raw = fresh.substr(0, fresh.rfind('/')) + "/by_hand";
   server.sql(fresh, "CREATE DATABASE by_hand");
   server.sql(raw, schema);
-  measure_hand_overs(report, url, raw);
+  measure_hand_overs(to, url, raw);
   for (mode const& each : modes) {
     auto const name = fmt::format("postgres.{}.acquire_release", each.name);
-    if (!report.wants(name)) continue;
-    bench::event_loop loop;
-    bench::store_taker ours(loop, &herdlock::open_postgres, url + each.name);
+    if (!to.wants(name)) continue;
+    event_loop loop;
+    store_taker ours(loop, &herdlock::open_postgres, url + each.name);
     by_hand same(raw, each.same), bare(raw, each.bare);
-    compare_pairs(report, name, ours, same, bench::at_most(1.25));
-    compare_pairs(report, name + "_beside_bare", ours, bare, bench::no_limit);
+    compare_pairs(to, name, ours, same, at_most(1.25));
+    compare_pairs(to, name + "_beside_bare", ours, bare);
   }
 }
 
-bench::suite const postgres_suite("postgres", &measure_postgres);
+suite const postgres_suite("postgres", &measure_postgres);
 
 }  // namespace

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <boost/redis/connection.hpp>
-#include <cstdint>
-#include <string>
 
 #include "event_loop.hpp"
 

@@ -3,7 +3,6 @@
 //
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the client on CPU 1.
 #include <boost/redis/src.hpp>  // for the other suites too
-#include <cstdlib>
 #include <support/redis_server.hpp>
 
 #include "raw_redis.hpp"
@@ -11,6 +10,7 @@
 
 namespace {
 
+using namespace bench;
 using namespace herdlock;
 using values = cache<std::string>;
 
@@ -23,8 +23,9 @@ std::string hit_name(std::size_t i) { return "hit" + std::to_string(i); }
 // By hand, each caller with keys of its own: callers of one would share reads.
 class by_hand {
  public:
-  by_hand(bench::event_loop& loop, std::uint16_t port, bench::crowd& crowd)
-      : crowd_(crowd), raw_(loop, port) {}
+  by_hand(event_loop& loop, std::uint16_t port, crowd& of) : crowd_(of), raw_(loop, port) {
+    for (std::size_t i = 0; i < crowd::usual; ++i) callers_.emplace_back("raw" + std::to_string(i));
+  }
 
   // The same two scripts as a lock's.
   void pair(std::size_t i) {
@@ -36,45 +37,37 @@ class by_hand {
   // Two round trips of the cheapest kind that takes and gives back.
   void set(std::size_t i) {
     auto& [name, side, call] = callers_[i];
-    auto const done = [this, i](std::string const&) { crowd_.done(i); };
-    auto const del = [this, i, done](std::string const&) {
-      raw_.ask(callers_[i].call, done, "DEL", callers_[i].name);
+    auto const del = [this, i](std::string const&) {
+      raw_.ask(callers_[i].call, done(i), "DEL", callers_[i].name);
     };
     raw_.ask(call, del, "SET", name, owner_, "NX", "PX", ttl_text);
   }
-  void get(std::size_t i) {
-    auto const done = [this, i](std::string const&) { crowd_.done(i); };
-    raw_.ask(callers_[i].call, done, "GET", hit_name(i));
-  }
+  void get(std::size_t i) { raw_.ask(callers_[i].call, done(i), "GET", hit_name(i)); }
 
  private:
   struct caller {
+    explicit caller(std::string its) : name(std::move(its)) {}
     std::string name;
-    std::string side;  // what the side keys begin with
-    bench::raw_call call;
+    std::string side = "{" + name + "}:herdlock:";  // what the side keys begin with
+    raw_call call;
   };
 
-  static std::vector<caller> named() {
-    std::vector<caller> all(bench::crowd::usual);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i].name = "raw" + std::to_string(i);
-      all[i].side = "{" + all[i].name + "}:herdlock:";
-    }
-    return all;
+  std::function<void(std::string const&)> done(std::size_t i) {
+    return [this, i](std::string const&) { crowd_.done(i); };
   }
   void release(std::size_t i) {
     auto& [name, side, call] = callers_[i];
     auto const then = [this, i](std::string const& answer) {
-      bench::must(answer == "1", "a lock by hand was lost");
+      must(answer == "1", "a lock by hand was lost");
       crowd_.done(i);
     };
     raw_.ask(call, then, "EVALSHA", scripts_.release.sha(), scripts_.release.key_count, name,
              side + "fence", side + "queue", side + "last", owner_, "2");
   }
 
-  bench::crowd& crowd_;
-  std::vector<caller> callers_ = named();
-  bench::raw_redis raw_;
+  crowd& crowd_;
+  std::vector<caller> callers_;
+  raw_redis raw_;
   redis::lease_script_set const& scripts_ = redis::lease_scripts();
   std::string const owner_ = owner_token::generate().str();
 };
@@ -82,13 +75,13 @@ class by_hand {
 // Never called: everything is there.
 asio::awaitable<std::optional<std::string>> load(load_context) { std::abort(); }
 
-void measure_redis(bench::report& report) {
-  auto const server = bench::started<herdlock_test::redis_server>();
-  bench::event_loop loop;
-  bench::crowd crowd(loop);
+void measure_redis(report& to) {
+  auto const server = started<herdlock_test::redis_server>();
+  event_loop loop;
+  crowd callers(loop);
   auto const opened = loop.open(server.url());
-  bench::lock_pairs locks(crowd, opened);
-  by_hand raw(loop, server.port(), crowd);
+  lock_pairs locks(callers, opened);
+  by_hand raw(loop, server.port(), callers);
   // What a read of the server costs, with its key counted, and without.
   cache_options options{.prefix = no_prefix, .ttl = std::chrono::hours(1), .near = near_cache::off};
   values const uncounted(opened, options);
@@ -97,40 +90,40 @@ void measure_redis(bench::report& report) {
   auto const hits_of = [&](values const& in) {
     return [&, in = &in](std::size_t i) {
       in->async_get_or_load(hit_name(i), &load,
-                            bench::as_result([&, i](result<std::optional<std::string>> r) {
-                              bench::must(r.has_value() && r->has_value(), "a miss");
-                              crowd.done(i);
+                            as_result([&, i](result<std::optional<std::string>> r) {
+                              must(r.has_value() && r->has_value(), "a miss");
+                              callers.done(i);
                             }));
     };
   };
   // Both connected, the scripts known, the values there.
-  crowd.play(crowd.usual, crowd.usual, [&](std::size_t i) {
-    counted.async_put(hit_name(i), std::string(100, 'x'), bench::as_result([&, i](result<void> r) {
-                        bench::must(r.has_value(), "nothing can be stored");
-                        crowd.done(i);
+  callers.play(crowd::usual, crowd::usual, [&](std::size_t i) {
+    counted.async_put(hit_name(i), std::string(100, 'x'), as_result([&, i](result<void> r) {
+                        must(r.has_value(), "nothing can be stored");
+                        callers.done(i);
                       }));
   });
   for (auto const* script : {&redis::lease_scripts().acquire, &redis::lease_scripts().release}) {
     server.command({"SCRIPT", "LOAD", std::string(script->source)});
   }
-  auto const in_turn = [&](bench::crowd::operation what) {
-    return [&, what] { return crowd.play(1, steps, what) / 1000 / steps; };
+  auto const in_turn = [&](crowd::operation what) {
+    return [&, what] { return callers.play(1, steps, what) / 1000 / steps; };
   };
-  auto const at_once = [&](bench::crowd::operation what) {
-    return [&, what] { return crowd.per_second(operations, what); };
+  auto const at_once = [&](crowd::operation what) {
+    return [&, what] { return callers.per_second(operations, what); };
   };
   auto const by_lock = [&](std::size_t i) { locks.take(i); };
-  report.compare("redis.pair_in_turn", "us/pair", in_turn(by_lock),
-                 in_turn([&](std::size_t i) { raw.set(i); }), bench::at_most(1.15));
-  report.compare("redis.pairs_64_concurrent", "pairs/s", at_once(by_lock),
-                 at_once([&](std::size_t i) { raw.pair(i); }), bench::at_least(0.85));
-  report.compare("redis.hit_64_concurrent", "hits/s", at_once(hits_of(counted)),
-                 at_once([&](std::size_t i) { raw.get(i); }), bench::at_least(0.9));
+  to.compare("redis.pair_in_turn", "us/pair", in_turn(by_lock),
+             in_turn([&](std::size_t i) { raw.set(i); }), at_most(1.15));
+  to.compare("redis.pairs_64_concurrent", "pairs/s", at_once(by_lock),
+             at_once([&](std::size_t i) { raw.pair(i); }), at_least(0.85));
+  to.compare("redis.hit_64_concurrent", "hits/s", at_once(hits_of(counted)),
+             at_once([&](std::size_t i) { raw.get(i); }), at_least(0.9));
   // What it costs that a cache counts its keys.
-  report.compare("redis.hit_64_counted", "hits/s", at_once(hits_of(counted)),
-                 at_once(hits_of(uncounted)), bench::at_least(0.98));
+  to.compare("redis.hit_64_counted", "hits/s", at_once(hits_of(counted)),
+             at_once(hits_of(uncounted)), at_least(0.98));
 }
 
-bench::suite const redis_suite("redis", &measure_redis);
+suite const redis_suite("redis", &measure_redis);
 
 }  // namespace

@@ -5,33 +5,27 @@
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and both clients on CPU 1.
 #include <hiredis/hiredis.h>
 
-#include <array>
 #include <barrier>
-#include <memory>
-#include <stdexcept>
 #include <support/redis_server.hpp>
-#include <thread>
 
 #include "event_loop.hpp"
 
 namespace {
 
-constexpr std::size_t concurrent = bench::crowd::usual;
+using namespace bench;
+
+constexpr std::size_t concurrent = crowd::usual;
 constexpr std::size_t pairs_each = 64;  // of one round
 constexpr std::size_t pairs = concurrent * pairs_each;
-constexpr char const* compare_and_delete =
+constexpr char compare_and_delete[] =
     "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0";
-
-struct close_connection {
-  void operator()(redisContext* connection) const { ::redisFree(connection); }
-};
 
 class hiredis_side {
  public:
   explicit hiredis_side(herdlock_test::redis_server const& server)
       : script_(server.command({"SCRIPT", "LOAD", compare_and_delete})) {
     for (auto& one : connections_) {
-      one.reset(::redisConnect("127.0.0.1", server.port()));
+      one = {::redisConnect("127.0.0.1", server.port()), &::redisFree};
       if (!one || one->err) throw std::runtime_error("hiredis cannot connect");
     }
   }
@@ -48,7 +42,7 @@ class hiredis_side {
       });
     }
     gate.arrive_and_wait();
-    return bench::nanoseconds_of([&] { gate.arrive_and_wait(); });
+    return nanoseconds_of([&] { gate.arrive_and_wait(); });
   }
 
  private:
@@ -61,25 +55,25 @@ class hiredis_side {
     auto* const got = static_cast<redisReply*>(answer);
     bool const fine = got && (got->type == REDIS_REPLY_STATUS ||
                               (got->type == REDIS_REPLY_INTEGER && got->integer == 1));
-    bench::must(fine, "hiredis got another answer");
+    must(fine, "hiredis got another answer");
     ::freeReplyObject(got);
   }
 
   std::string script_;
-  std::array<std::unique_ptr<redisContext, close_connection>, concurrent> connections_;
+  std::array<std::shared_ptr<redisContext>, concurrent> connections_;
 };
 
-bench::suite const hiredis_suite("hiredis", [](bench::report& report) {
-  auto const server = bench::started<herdlock_test::redis_server>();
-  bench::event_loop loop;
+suite const hiredis_suite("hiredis", [](report& to) {
+  auto const server = started<herdlock_test::redis_server>();
+  event_loop loop;
   auto const opened = loop.open(server.url(), herdlock::executor_guard::strand);
-  bench::crowd crowd(loop);
-  bench::lock_pairs ours(crowd, opened);
+  crowd callers(loop);
+  lock_pairs ours(callers, opened);
   hiredis_side theirs(server);
-  report.compare(
+  to.compare(
       "hiredis.pairs_64_concurrent", "pairs/s",
-      [&] { return crowd.per_second(pairs, [&](std::size_t i) { ours.take(i); }); },
-      [&] { return pairs * 1e9 / theirs.round(); }, bench::at_least(1.3));
+      [&] { return callers.per_second(pairs, [&](std::size_t i) { ours.take(i); }); },
+      [&] { return pairs * 1e9 / theirs.round(); }, at_least(1.3));
 });
 
 }  // namespace

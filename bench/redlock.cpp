@@ -11,41 +11,35 @@
 
 namespace {
 
+using namespace bench;
+
 constexpr std::size_t steps = 128;  // of one round
 
-void measure_redlock(bench::report& report) {
-  auto nodes = bench::started<herdlock_test::redis_nodes>(5);
-  auto hanging = bench::started<herdlock_test::redis_nodes>(5);
+void measure_redlock(report& to) {
+  auto nodes = started<herdlock_test::redis_nodes>(5);
+  auto hanging = started<herdlock_test::redis_nodes>(5);
   // All share it: one that stands still while others are measured would find that its servers have
   // not answered the connections' own PINGs.
-  bench::event_loop loop;
-  auto const round_of = [&](bench::store_taker& one, std::size_t acquisitions) {
+  event_loop loop;
+  auto const round_of = [&loop](store_taker& one) {
     double nanoseconds = 0;
-    for (std::size_t i = 0; i < acquisitions; ++i) {
-      nanoseconds += bench::nanoseconds_of([&] { one.take(); });
+    for (std::size_t i = 0; i < steps; ++i) {
+      nanoseconds += nanoseconds_of([&] { one.take(); });
       one.give_back();
       loop.run_for(std::chrono::microseconds(300));  // what is left for nodes that answer later
     }
-    return nanoseconds / 1000 / static_cast<double>(acquisitions);
+    return nanoseconds / 1000 / steps;
   };
-  auto const compare = [&](char const* name, bench::store_taker& subject,
-                           bench::store_taker& baseline) {
-    report.compare(
-        name, "us", [&] { return round_of(subject, steps); },
-        [&] { return round_of(baseline, steps); }, bench::at_most(2));
-  };
-  bench::store_taker five(loop, &herdlock::open_redlock, nodes.url());
-  bench::store_taker one(loop, &herdlock::open_redis, nodes[0].url());
-  bench::store_taker three(loop, &herdlock::open_redlock, hanging.url());
-  for (auto* const each : {&five, &one, &three}) round_of(*each, 50);  // warm
-  compare("redlock.acquire", five, one);
-  hanging[1].pause();
-  hanging[3].pause();
-  compare("redlock.acquire_with_two_hanging", three, five);
-  hanging[1].resume();
-  hanging[3].resume();
+  store_taker five(loop, &herdlock::open_redlock, nodes.url());
+  store_taker one(loop, &herdlock::open_redis, nodes[0].url());
+  store_taker three(loop, &herdlock::open_redlock, hanging.url());
+  for (auto* const each : {&five, &one, &three}) round_of(*each);  // warm
+  to.compare_by(round_of, "redlock.acquire", "us", five, one, at_most(2));
+  for (auto const which : {1, 3}) hanging[which].pause();
+  to.compare_by(round_of, "redlock.acquire_with_two_hanging", "us", three, five, at_most(2));
+  for (auto const which : {1, 3}) hanging[which].resume();
 }
 
-bench::suite const redlock_suite("redlock", &measure_redlock);
+suite const redlock_suite("redlock", &measure_redlock);
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <stdexcept>
 #include <support/temp_dir.hpp>
 
 #include "contenders.hpp"
@@ -17,11 +16,13 @@
 
 namespace {
 
+using namespace bench;
+
 constexpr std::size_t pairs = 64;  // of one round
 constexpr std::size_t rounds = 60;
 
 // One statement to take it, with a token that rises with each holder, and one to give it back.
-class lock_by_hand final : public bench::turn_taker {
+class lock_by_hand final : public turn_taker {
  public:
   explicit lock_by_hand(std::string const& path) {
     check(sqlite3_open(path.c_str(), &db_));
@@ -69,7 +70,7 @@ class lock_by_hand final : public bench::turn_taker {
 };
 
 // The same, asked for by an event loop that goes on meanwhile, and waits for something else, too.
-class lock_on_a_thread final : public bench::turn_taker {
+class lock_on_a_thread final : public turn_taker {
  public:
   explicit lock_on_a_thread(std::string const& path) : lock_(path) {
     else_.async_wait([](boost::system::error_code) {});
@@ -95,23 +96,22 @@ class lock_on_a_thread final : public bench::turn_taker {
   }
 
   lock_by_hand lock_;
-  bench::event_loop loop_;
+  event_loop loop_;
   boost::asio::steady_timer else_{loop_.context, std::chrono::hours(1)};
   boost::asio::thread_pool thread_{1};
 };
 
-bench::suite const sqlite_suite("sqlite", [](bench::report& report) {
-  bench::pin_if_asked(1);
+suite const sqlite_suite("sqlite", [](report& to) {
+  pin_if_asked(1);
   herdlock_test::temp_dir const folder;
   auto const file = [&](char const* name) { return (folder.path() / name).string(); };
-  bench::event_loop loop;
-  bench::store_taker ours(loop, &herdlock::open_sqlite, "sqlite:" + file("ours"));
+  event_loop loop;
+  store_taker ours(loop, &herdlock::open_sqlite, "sqlite:" + file("ours"));
   lock_by_hand bare(file("bare"));
   lock_on_a_thread minimum(file("minimum"));
-  compare_pairs(report, "sqlite.acquire_release", ours, minimum, bench::at_most(1.25), pairs,
+  compare_pairs(to, "sqlite.acquire_release", ours, minimum, at_most(1.25), pairs, rounds);
+  compare_pairs(to, "sqlite.acquire_release_beside_bare_calls", ours, bare, no_limit, pairs,
                 rounds);
-  compare_pairs(report, "sqlite.acquire_release_beside_bare_calls", ours, bare, bench::no_limit,
-                pairs, rounds);
 });
 
 }  // namespace

@@ -4,10 +4,7 @@
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the clients on CPU 1.
 #include <zookeeper/zookeeper.h>
 
-#include <algorithm>
-#include <optional>
 #include <sstream>
-#include <stdexcept>
 #include <support/gate.hpp>
 #include <support/zookeeper_server.hpp>
 
@@ -16,15 +13,17 @@
 
 namespace {
 
+using namespace bench;
+
 constexpr std::size_t pairs = 16;  // of one round
 
 // The requests of the lock recipe and nothing else; every call blocks.
-class by_hand final : public bench::turn_taker {
+class by_hand final : public turn_taker {
  public:
   by_hand(std::string const& servers, std::string path) : path_(std::move(path)) {
     zk_ = zookeeper_init2(servers.c_str(), &on_event, 10'000, nullptr, &connected_, 0,
                           [](char const*) {});
-    bench::must(connected_.wait(), "no connection to ZooKeeper");
+    must(connected_.wait(), "no connection to ZooKeeper");
     require(zoo_create(zk_, path_.c_str(), nullptr, -1, &ZOO_OPEN_ACL_UNSAFE, 0, nullptr, 0));
   }
   ~by_hand() override { zookeeper_close(zk_); }
@@ -49,7 +48,7 @@ class by_hand final : public bench::turn_taker {
         zoo_wexists(zk_, (path_ + "/" + before).c_str(), &on_gone, &gone_.emplace(), &ignored);
     if (there == ZNONODE) return;
     require(there);
-    bench::must(gone_->wait(), "no event of ZooKeeper");
+    must(gone_->wait(), "no event of ZooKeeper");
   }
   void give_back() override { require(zoo_delete(zk_, mine_.c_str(), -1)); }
 
@@ -104,58 +103,51 @@ class kazoo {
 };
 
 // The gaps of a burst of all of them.
-bench::gaps play(std::vector<kazoo>& all) {
+gaps play(std::vector<kazoo>& all) {
   for (auto& one : all) one.tell("turn");
-  std::vector<std::pair<double, double>> turns(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    std::istringstream(all[i].answer()) >> turns[i].first >> turns[i].second;
+  std::array<turn, contenders> turns;
+  for (std::size_t i = 0; i < contenders; ++i) {
+    std::istringstream(all[i].answer()) >> turns[i].acquired_ns >> turns[i].released_ns;
   }
-  std::ranges::sort(turns);
-  bench::gaps found;
-  for (std::size_t i = 0; i + 1 < turns.size(); ++i) {
-    found.push_back((turns[i + 1].first - turns[i].second) / 1000);
-  }
-  return found;
+  std::ranges::sort(turns, {}, &turn::acquired_ns);
+  return gaps_between(turns);
 }
 
-void measure_hand_overs(bench::report& report, std::string const& url, std::string const& servers) {
-  bench::contest among([&](std::size_t) {
-    bench::turn_takers ways;
-    ways.push_back(std::make_unique<bench::lease_taker>(url, "hand-over"));
+void measure_hand_overs(report& to, std::string const& url, std::string const& servers) {
+  contest among([&](turn_takers& ways, std::size_t) {
+    ways.push_back(std::make_unique<lease_taker>(url, "hand-over"));
     ways.push_back(std::make_unique<by_hand>(servers, "/by-hand"));
-    return ways;
   });
-  compare_hand_overs(report, "zookeeper.hand_over_p50", among.by(0), among.by(1),
-                     bench::at_most(1.5));
+  compare_hand_overs(to, "zookeeper.hand_over_p50", among.by(0), among.by(1), at_most(1.5));
   constexpr char beside_kazoo[] = "zookeeper.hand_over_beside_kazoo";
-  if (!report.wants(beside_kazoo)) return;
+  if (!to.wants(beside_kazoo)) return;
   std::vector<kazoo> theirs;
-  for (std::size_t i = 0; i < bench::contenders; ++i) {
+  for (std::size_t i = 0; i < contenders; ++i) {
     theirs.emplace_back(servers, "/kazoo-hand-over");
   }
-  compare_hand_overs(
-      report, beside_kazoo, among.by(0), [&] { return play(theirs); }, bench::at_most(0.8));
+  auto const by_theirs = [&] { return play(theirs); };
+  compare_hand_overs(to, beside_kazoo, among.by(0), by_theirs, at_most(0.8));
 }
 
-void measure(bench::report& report) {
-  auto server = bench::started<herdlock_test::zookeeper_server>(
+void measure(report& to) {
+  auto server = started<herdlock_test::zookeeper_server>(
       1, herdlock_test::zookeeper_extras{.syncs = herdlock_test::disk_syncs::kept});
   auto const url = server.url("/bench");
   auto const servers = "127.0.0.1:" + std::to_string(server.port());
-  measure_hand_overs(report, url, servers);
-  bench::lease_taker ours(url, "pairs");
+  measure_hand_overs(to, url, servers);
+  lease_taker ours(url, "pairs");
   by_hand minimum(servers, "/pairs");
-  bench::event_loop loop;
-  bench::store_taker trying(loop, &herdlock::open_zookeeper, url);
-  auto const limit = bench::at_most(1.25);
-  compare_pairs(report, "zookeeper.acquire_release", ours, minimum, limit, pairs);
-  compare_pairs(report, "zookeeper.try_acquire_release", trying, minimum, limit, pairs);
+  event_loop loop;
+  store_taker trying(loop, &herdlock::open_zookeeper, url);
+  auto const limit = at_most(1.25);
+  compare_pairs(to, "zookeeper.acquire_release", ours, minimum, limit, pairs);
+  compare_pairs(to, "zookeeper.try_acquire_release", trying, minimum, limit, pairs);
   kazoo theirs(servers, "/kazoo-pairs");
-  report.compare(
-      "zookeeper.acquire_release_beside_kazoo", "us", [&] { return bench::pairs_of(ours, pairs); },
-      [&] { return theirs.pairs_of(); }, bench::at_most(0.8), 40);
+  to.compare(
+      "zookeeper.acquire_release_beside_kazoo", "us", [&] { return pairs_of(ours, pairs); },
+      [&] { return theirs.pairs_of(); }, at_most(0.8), 40);
 }
 
-bench::suite const zookeeper_suite("zookeeper", &measure);
+suite const zookeeper_suite("zookeeper", &measure);
 
 }  // namespace

@@ -5,11 +5,10 @@
 #include "scenes/origin.hpp"
 #include "scenes/scenes.hpp"
 #include "stage/place.hpp"
-#include "stage/program.hpp"
 
 namespace herdlock::lab {
 
-store_opener const& stores() {
+result<store> try_open_here(std::string const& url, open_options how) {
   static store_opener const few{
       memory_schemes(),
       sqlite_schemes(),
@@ -17,7 +16,7 @@ store_opener const& stores() {
       redis_schemes(),
 #endif
   };
-  return few;
+  return few.try_open(url, std::move(how));
 }
 
 std::span<origin_kind const> origins() { return {&sqlite_origin, 1}; }

@@ -1,12 +1,9 @@
 // herdlock-lab: all scenes, over all stores. What is shown first is listed first.
-#include <array>
-
 #include "scenes/scenes.hpp"
-#include "stage/program.hpp"
 
 int main(int argc, char** argv) {
   using namespace herdlock::lab;
-  std::array const scenes{
+  listed_scene const scenes[] = {
       stampede_scene, hotkey_scene,      near_scene,      election_scene,  deploy_scene,
       takeover_scene, stores_scene,      soak_scene,      cut_scene,       session_scene,
       failover_scene, reconnect_scene,   near_soak_scene, freshness_scene, loaders_scene,

@@ -1,12 +1,10 @@
 #include "scenes/contest.hpp"
 
-#include <fmt/format.h>
 #include <signal.h>
 
 #include <condition_variable>
 #include <future>
 #include <herdlock/election.hpp>
-#include <mutex>
 
 #include "stage/place.hpp"
 
@@ -15,7 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr milliseconds act_every = 1ms;
 constexpr milliseconds settling = 200ms;    // the others wait in the store's queue by then
 constexpr milliseconds without_store = 5s;  // longer than the ttl: then the scene gives up
 
@@ -30,7 +27,7 @@ void work(contest_board& board, int who, election_term& term) {
   std::mutex mutex;
   std::condition_variable_any told;
   std::unique_lock guard(mutex);
-  while (!told.wait_for(guard, term.stop_token(), act_every, is_over)) {
+  while (!told.wait_for(guard, term.stop_token(), 1ms, is_over)) {
     board.thing.write(number);
     auto const until = term.held().valid_until();
     if (std::exchange(proved, until) != until) board.renewed(who, number);
@@ -53,14 +50,14 @@ void note(contest_board& board, int who, election_transition const& what) {
 // Until it is killed.
 void stand(candidacy const& as, contest_board& board, int who) {
   auto& seat = board.at(who);
-  election_options how;
-  how.ttl = as.ttl;
-  how.back_off_first = 20ms;
-  how.back_off_most = 500ms;
-  how.candidate = fmt::format("candidate {}", who + 1);
-  how.on_transition = [&](election_transition const& what) { note(board, who, what); };
-  auto const services = election_services{
-      in_thread([&board, who](election_term& term) { work(board, who, term); }), {}};
+  election_options const how{
+      .ttl = as.ttl,
+      .back_off_first = 20ms,
+      .back_off_most = 500ms,
+      .candidate = fmt::format("candidate {}", who + 1),
+      .on_transition = [&](election_transition const& what) { note(board, who, what); }};
+  election_services const services{
+      in_thread([&board, who](election_term& term) { work(board, who, term); })};
   auto const& url = who == 0 && !as.first_url.empty() ? as.first_url : as.url;
   election job(open_here(url), as.name, services, how);
   while (true) {
@@ -68,7 +65,7 @@ void stand(candidacy const& as, contest_board& board, int who) {
     seat.stands = true;
     if (!seat.may_stand) {
       seat.stands = false;
-      std::this_thread::sleep_for(1ms);
+      nap();
       continue;
     }
     seat.resigns_ns = 0;
@@ -91,17 +88,12 @@ std::vector<leader_stop> chosen_stops(std::string const& text, std::vector<leade
   return all;
 }
 
-contest::contest(stage& on, contest_board& board, candidacy as, int candidates,
-                 std::function<void(happening const&)> tell)
-    : on_(on), board_(board), as_(std::move(as)), candidates_(candidates), tell_(std::move(tell)) {}
-
 void contest::start() {
   on_.meanwhile([this] { listen(); });
-  for (int who = 0; who < candidates_; ++who) {
+  for (int who = 0; who < as_.candidates; ++who) {
     on_.processes().start(fmt::format("candidate {}", who + 1),
                           [this, who] { stand(as_, board_, who); });
-    await("a candidate did not stand", [&] {
-      auto const& seat = board_.at(who);
+    await("a candidate did not stand", [&, &seat = board_.at(who)] {
       return seat.working != 0 || (who > 0 && seat.state == election_state::acquiring);
     });
   }
@@ -111,12 +103,9 @@ void contest::start() {
 template <class Condition>
 void contest::await(char const* what, Condition holds) {
   auto const longest = in_ns(as_.ttl + without_store);
-  bool is_lost = false;
-  auto const looked = [&] {
-    is_lost = !trouble_.empty() && trouble_ns_ - good_ns_ >= longest;
-    return is_lost || holds();
-  };
-  if (on_.waited_for(looked, stage::patience) && !is_lost) return listen();
+  auto const is_lost = [&] { return !trouble_.empty() && trouble_ns_ - good_ns_ >= longest; };
+  auto const looked = [&] { return is_lost() || holds(); };
+  if (on_.waited_for(looked, stage::patience) && !is_lost()) return listen();
   throw command_error(
       exit_code::unavailable,
       trouble_.empty() ? fmt::format("{} within {}", what, cli::say(stage::patience)) : trouble_);
@@ -124,19 +113,18 @@ void contest::await(char const* what, Condition holds) {
 
 void contest::listen() {
   std::vector<happening> news;
-  for (int who = 0; who < candidates_; ++who) {
-    auto const& seat = board_.at(who);
-    for (std::size_t i = 0; i < contest_board::own_words; ++i) {
-      auto const at_ns = seat.marks[i].at_ns.load();
-      auto& heard = heard_ns_[static_cast<std::size_t>(who)][i];
-      if (std::exchange(heard, at_ns) == at_ns || at_ns == 0) continue;
+  for (int who = 0; who < as_.candidates; ++who) {
+    auto& seat = board_.at(who);
+    for (std::size_t i = 0; i < seat.marks.size(); ++i) {
+      auto& mark = seat.marks[i];
+      auto const at_ns = mark.at_ns.load();
+      if (std::exchange(mark.heard_ns, at_ns) == at_ns) continue;
       auto const word = static_cast<contest_word>(i);
       auto const* const why = word == contest_word::trouble ? seat.why.data() : "";
-      news.push_back({at_ns, who, word, seat.marks[i].term, why});
+      news.push_back({at_ns, who, word, mark.term, why});
     }
   }
-  std::sort(news.begin(), news.end(),
-            [](auto const& a, auto const& b) { return a.at_ns < b.at_ns; });
+  std::ranges::sort(news, {}, &happening::at_ns);
   for (auto const& each : news) {
     if (each.word == contest_word::trouble) {
       trouble_ = each.why;
@@ -151,14 +139,14 @@ void contest::listen() {
 
 void contest::settle(int renewals) {
   auto const rests = [this](int who, election_state in, contest_word since) {
-    auto const& seat = board_.at(who);
+    auto& seat = board_.at(who);
     return seat.state == in && steady_ns() - seat.last(since).at_ns >= in_ns(settling);
   };
   await("the candidates did not come to rest", [&] {
     leader_ = board_.leader();
     if (leader_ == contest_board::nobody || board_.at(leader_).renewals < renewals) return false;
     bool all_rest = rests(leader_, election_state::working, contest_word::leads);
-    for (int who = 0; who < candidates_; ++who) {
+    for (int who = 0; who < as_.candidates; ++who) {
       all_rest &= who == leader_ || rests(who, election_state::acquiring, contest_word::stands);
     }
     return all_rest;
@@ -167,46 +155,42 @@ void contest::settle(int renewals) {
 }
 
 contest::change contest::stop(leader_stop how) {
-  int const old = leader_;
-  auto& seat = board_.at(old);
-  auto const number = static_cast<std::size_t>(old);
-  if (board_.leader() != old || board_.thing.highest() != term_) {
+  auto& seat = board_.at(leader_);
+  if (board_.leader() != leader_ || board_.thing.highest() != term_) {
     throw command_error(
         exit_code::unavailable,
         "the leader lost its term by itself; is the machine too busy for this ttl?");
   }
-  auto since = steady_ns();
-  tell_({since, old, contest_word::stop, 0, name_of(how)});
+  tell_({steady_ns(), leader_, contest_word::stop, 0, name_of(how)});
+  std::int64_t since = 0;
   if (how == leader_stop::graceful) {
     seat.may_stand = false;
     await("a leader did not resign", [&] { return seat.resigns_ns != 0 && seat.working == 0; });
     since = seat.resigns_ns;
   } else {
-    board_.excuse(old);
+    board_.excuse(leader_);
     since = steady_ns();
-    if (how == leader_stop::kill) on_.processes().kill(number);
-    if (how == leader_stop::freeze) on_.processes().signal(number, SIGSTOP);
+    if (how == leader_stop::kill) on_.processes().kill(leader_);
+    if (how == leader_stop::freeze) on_.processes().signal(leader_, SIGSTOP);
   }
   int next = contest_board::nobody;
   await("nobody took over", [&] {
     if (board_.thing.highest() > term_) next = board_.leader();
     return next != contest_board::nobody;
   });
-  auto const began = board_.at(next).last(contest_word::leads).at_ns.load();
-  return {how, old, next, in_ms(began - since)};
+  return {how, leader_, next, in_ms(board_.at(next).last(contest_word::leads).at_ns - since)};
 }
 
 std::optional<double> contest::bring_back(change const& what) {
   auto& seat = board_.at(what.from);
-  auto const number = static_cast<std::size_t>(what.from);
   std::optional<double> thawed_ms;
   if (what.how == leader_stop::kill) {
     board_.clear(what.from);
-    on_.processes().start_again(number);
+    on_.processes().start_again(what.from);
   } else if (what.how == leader_stop::freeze) {
     auto const since = steady_ns();
     tell_({since, what.from, contest_word::go_on, 0, {}});
-    on_.processes().signal(number, SIGCONT);
+    on_.processes().signal(what.from, SIGCONT);
     await("a frozen leader did not stop", [&] { return seat.working != term_; });
     thawed_ms = in_ms(seat.last(contest_word::stops).at_ns - since);
   }
@@ -217,8 +201,8 @@ std::optional<double> contest::bring_back(change const& what) {
 void contest::dismiss() {
   // Those that wait go first, so that the term is given back to nobody.
   int const leader = std::max(board_.leader(), 0);
-  for (int i = 1; i <= candidates_; ++i) {
-    auto& seat = board_.at((leader + i) % candidates_);
+  for (int i = 1; i <= as_.candidates; ++i) {
+    auto& seat = board_.at((leader + i) % as_.candidates);
     seat.may_stand = false;
     await("a candidate did not resign", [&] { return !seat.stands; });
   }

@@ -1,8 +1,6 @@
 // The store is cut off from the leader alone: has it stopped before the next one starts?
 #include "scenes/cut.hpp"
 
-#include <fmt/format.h>
-
 #include <support/redis_server.hpp>
 
 #include "scenes/contest.hpp"
@@ -36,18 +34,17 @@ void cases_of_a_cut::play(stage& on) {
   play_cases(on);
   json& data = on.out().data() = json::array();
   for (auto const& each : all_) {
-    auto const rounds = each.gaps_ms.size();
-    auto const kept = static_cast<std::int64_t>(rounds) - each.below_margin();
+    auto const rounds = static_cast<std::int64_t>(each.gaps_ms.size());
     json one{{"case", each.name},
              {"rounds", rounds},
              {"margin_ms", each.margin.count()},
-             {"kept", kept},
+             {"kept", rounds - each.below_margin()},
              {"least_ms", to_micros(percentile(each.gaps_ms, 0))},
              {"median_ms", to_micros(percentile(each.gaps_ms, 0.5))},
              {"overlaps", each.overlaps()}};
     if (!each.outlived_ms.empty()) {
       one["outlived_ms"] = to_micros(percentile(each.outlived_ms, 1));
-      one["told"] = static_cast<std::int64_t>(rounds) - each.not_told;
+      one["told"] = rounds - each.not_told;
       one["seen_waiting"] = each.seen_waiting;
     }
     data.push_back(std::move(one));
@@ -79,27 +76,23 @@ class cut : public cases_of_a_cut {
       play_case(on, each, {.margin = strict_}, [&](cut_figures& into) {
         server.flush();
         wire path(on, "127.0.0.1", server.port(), [] { return true; });
-        auto const url = fmt::format("redis://127.0.0.1:{}", path.port());
+        auto const of_leader = fmt::format("redis://127.0.0.1:{}", path.port());
         if (each.name == "election") {
-          cut_off_a_leader(on, path, {url, server.url()}, into);
+          cut_off_a_leader(on, path, of_leader, server.url(), into);
         } else {
-          take_a_command_away(on, path, {url, server.url()}, into);
+          take_a_command_away(on, path, of_leader, server.url(), into);
         }
         on.clear();
       });
     }
   }
 
-  struct urls {
-    std::string leader;
-    std::string next;
-  };
-
   milliseconds run_grace() const { return ttl_ * 2 / 5; }
 
-  void cut_off_a_leader(stage& on, wire& path, urls const& where, cut_figures& into) const {
+  void cut_off_a_leader(stage& on, wire& path, std::string const& of_leader,
+                        std::string const& of_next, cut_figures& into) const {
     shared<contest_board> board;
-    contest between(on, *board, {where.next, resource("job"), ttl_, where.leader}, 2);
+    contest between(on, *board, {of_next, resource("job"), ttl_, 2, of_leader});
     between.start();
     between.settle();
     path.freeze();
@@ -113,11 +106,12 @@ class cut : public cases_of_a_cut {
     }
   }
 
-  void take_a_command_away(stage& on, wire& path, urls const& where, cut_figures& into) const {
+  void take_a_command_away(stage& on, wire& path, std::string const& of_leader,
+                           std::string const& of_next, cut_figures& into) const {
     bool const kills = into.name == "kill";
     run_trial::taking const what{
-        .holder_url = where.leader,
-        .next_url = where.next,
+        .holder_url = of_leader,
+        .next_url = of_next,
         .how = {"--ttl", duration_text(ttl_), "--grace", duration_text(run_grace()), "--wait",
                 "60s"},
         .refuses_sigterm = true,
@@ -128,15 +122,13 @@ class cut : public cases_of_a_cut {
         }};
     auto seen = trial_.play(on, what);
     if (!seen.seen_waiting) throw command_error(exit_code::unavailable, "nobody waited");
-    if (kills) {
-      seen.told = true;  // nobody is left who could be
-      // Did nobody end it, or did nobody run at all?
-      if (seen.outlived_ms >= 100) {
-        on.out().line(fmt::format(
-            "kill: round {}: the command outlived herdlock by {:.1f} ms; one of its processes\n"
-            "  did not get to run for {:.1f} ms in between",
-            into.gaps_ms.size() + 1, seen.outlived_ms, seen.stood_still_ms));
-      }
+    if (kills) seen.told = true;  // nobody is left who could be
+    // Did nobody end it, or did nobody run at all?
+    if (kills && seen.outlived_ms >= 100) {
+      on.out().line(fmt::format(
+          "kill: round {}: the command outlived herdlock by {:.1f} ms; one of its processes\n"
+          "  did not get to run for {:.1f} ms in between",
+          into.gaps_ms.size() + 1, seen.outlived_ms, seen.stood_still_ms));
     }
     into.take(seen);
   }
@@ -146,14 +138,11 @@ class cut : public cases_of_a_cut {
   bool strict_ = false;
 };
 
-constexpr char const* cut_help =
-#include "scenes/cut_help.txt"
-    ;
-
 }  // namespace
 
 listed_scene const cut_scene{
     "cut", "The store is cut off from the leader alone: has it stopped before the next one starts?",
-    cut_help, false, made<cut>};
+#include "scenes/cut_help.txt"
+    , false, made<cut>};
 
 }  // namespace herdlock::lab

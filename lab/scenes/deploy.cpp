@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <herdlock/lock.hpp>
-#include <optional>
 #include <random>
 
 #include "scenes/deploy_judge.hpp"
@@ -15,11 +14,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using order = deploy_worker::order;
-
-struct restart {
-  std::int64_t told_ns;
-  std::int64_t ready_ns;
-};
 
 class deploy : public scene {
  public:
@@ -46,26 +40,30 @@ class deploy : public scene {
     place const where(url_, place::without_url::server);
     on.out().line(fmt::format("On {}.\n{}", where.shown(), where.remark()));
     figures_.workers = workers_;
-    jobs_.emplace(static_cast<std::size_t>(jobs_count_));
+    jobs_.emplace(jobs_count_);
     prefix_ = fresh_name() + ":";
     board_->open = share(2);
     begin_ns_ = steady_ns();
     on.let_end();
-    for (std::size_t number = 0; number < static_cast<std::size_t>(workers_); ++number) {
-      on.processes().start(fmt::format("worker {}", number),
-                           [this, number, url = where.url()] { work_at_jobs(url, number); });
-    }
-    for (std::int64_t number = 0; number < workers_; ++number) {
+    on.processes().start_all(workers_, "worker", [this, &where](std::size_t number) {
+      work_at_jobs(where.url(), number);
+    });
+    for (int number = 0; number < workers_; ++number) {
       await(on, "too few jobs were done", [&] { return board_->done >= share(number + 1); });
       board_->open = share(number + 3);
-      restart_worker(on, static_cast<std::size_t>(number));
+      restart_worker(on, number);
     }
     await(on, "the jobs were not all done", [&] { return on.processes().all_ended(); });
     on.tell_nothing();
     figures_.seconds = in_seconds(steady_ns() - begin_ns_);
     figures_.add(*jobs_);
-    figures_.tell(on.out());
-    if (on.out().wants_picture()) on.out().picture(drawn());
+    report& out = on.out();
+    report_counts(figures_.counts(), out);
+    out.figure("slowest job", figures_.slowest_ms, "ms");
+    out.figure("longest pause", figures_.longest_pause_ms, "ms");
+    out.figure("seconds", figures_.seconds);
+    out.figure("jobs per second", static_cast<double>(jobs_count_) / figures_.seconds);
+    if (out.wants_picture()) out.picture(drawn());
     judge_deploy(figures_, in_time_, on.judged());
   }
 
@@ -81,7 +79,7 @@ class deploy : public scene {
       auto const done = board_->done.load();
       on.tell(fmt::format("{} of {} workers restarted, {} of {} jobs done", figures_.restarted,
                           workers_, done, jobs_count_),
-              static_cast<double>(done) / static_cast<double>(jobs_count_));
+              static_cast<double>(done) / jobs_count_);
       return holds();
     };
     on.await(what, told, stage::patience + ttl_ + jobs_count_ * work_);
@@ -90,7 +88,7 @@ class deploy : public scene {
   // It ends its job, and then itself; or it is killed in the middle of one.
   void restart_worker(stage& on, std::size_t number) {
     deploy_worker& one = board_->workers[number];
-    auto const told_ns = steady_ns();
+    one.told_ns = steady_ns();
     one.told = kill_ && number % 3 == 1 ? order::halt : order::stop;
     await(on, "a worker did not stop", [&] { return one.halted || on.processes().ended(number); });
     if (one.halted.exchange(false)) {
@@ -101,7 +99,7 @@ class deploy : public scene {
     one.told = order::work;
     on.processes().start_again(number);
     await(on, "a new worker did not begin", [&] { return one.starts > starts; });
-    restarts_.push_back({told_ns, steady_ns()});
+    one.ready_ns = steady_ns();
     ++figures_.restarted;
   }
 
@@ -116,7 +114,7 @@ class deploy : public scene {
       auto const found = begun ? begun : undone_job(random(), 0);
       if (!found) {
         if (mine.told == order::halt) return;
-        std::this_thread::sleep_for(1ms);
+        nap();
         continue;
       }
       auto held = lock(opened, prefix_ + std::to_string(*found))
@@ -153,7 +151,7 @@ class deploy : public scene {
           board_->workers[number].halted = true;
           while (true) ::pause();
         }
-        std::this_thread::sleep_for(1ms);
+        nap();
       }
       if (held.valid() && job.thing.write(held.fencing().value)) {
         job.done_ns = steady_ns();
@@ -177,21 +175,20 @@ class deploy : public scene {
                   "green: a job · grey: the worker is replaced · red: begun by one that was "
                   "killed, and done again by another");
     picture.x_axis(x, top, bottom, "seconds");
-    auto const bar = [&](std::size_t worker, std::int64_t from_ns, std::int64_t to_ns,
-                         char const* css) {
-      double const from = x(in_seconds(from_ns - begin_ns_));
+    auto const bar = [&](deploy_job::begin const& of, std::int64_t to_ns, char const* css) {
+      double const from = x(in_seconds(of.at_ns - begin_ns_));
       double const wide = std::max(x(in_seconds(to_ns - begin_ns_)) - from, 0.5);
-      picture.box(from, top + row * static_cast<double>(worker) + 2, wide, row - 4, css);
+      picture.box(from, top + row * of.worker + 2, wide, row - 4, css);
     };
-    for (std::size_t worker = 0; worker < restarts_.size(); ++worker) {
-      picture.text(left - 8, top + row * static_cast<double>(worker) + 12, "tick",
-                   std::to_string(worker + 1), drawing::anchor::end);
-      bar(worker, restarts_[worker].told_ns, restarts_[worker].ready_ns, "much");
+    auto const& workers = board_->workers;
+    for (std::size_t worker = 0; worker < static_cast<std::size_t>(workers_); ++worker) {
+      picture.text(left - 8, top + row * worker + 12, "tick", std::to_string(worker + 1),
+                   drawing::anchor::end);
+      bar({worker, workers[worker].told_ns}, workers[worker].ready_ns, "much");
     }
     for (auto const& job : *jobs_) {
-      if (job.done_ns != 0) bar(job.last.worker, job.last.at_ns, job.done_ns, "good");
-      if (job.begun < 2) continue;
-      bar(job.first.worker, job.first.at_ns, restarts_[job.first.worker].ready_ns, "bad");
+      if (job.done_ns != 0) bar(job.last, job.done_ns, "good");
+      if (job.begun > 1) bar(job.first, workers[job.first.worker].ready_ns, "bad");
     }
     return std::move(picture).document();
   }
@@ -199,27 +196,21 @@ class deploy : public scene {
   std::string url_;
   int workers_ = 20;
   std::int64_t jobs_count_ = 2000;
-  milliseconds work_ = 20ms;
-  milliseconds ttl_ = 3s;
+  milliseconds work_ = 20ms, ttl_ = 3s, in_time_{-1};
   bool kill_ = false;
-  milliseconds in_time_{-1};
 
   std::string prefix_;
   shared<deploy_board> board_;
   std::optional<shared_array<deploy_job>> jobs_;
   std::int64_t begin_ns_ = 0;
-  std::vector<restart> restarts_;
   deploy_figures figures_;
 };
-
-constexpr char const* deploy_help =
-#include "scenes/deploy_help.txt"
-    ;
 
 }  // namespace
 
 listed_scene const deploy_scene{"deploy",
                                 "All workers are restarted under load; is each job done once?",
-                                deploy_help, true, made<deploy>};
+#include "scenes/deploy_help.txt"
+                                , true, made<deploy>};
 
 }  // namespace herdlock::lab

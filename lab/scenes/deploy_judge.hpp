@@ -1,14 +1,8 @@
 // What the workers of the deploy share, what comes of it, and what is promised of that.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstdint>
-#include <vector>
-
 #include "stage/clock.hpp"
-#include "stage/demand_none.hpp"
+#include "stage/counts.hpp"
 #include "stage/guarded_thing.hpp"
 
 namespace herdlock::lab {
@@ -16,21 +10,18 @@ namespace herdlock::lab {
 /// A job, and what was done of it. Its thing takes no write of a worker who comes too late.
 struct deploy_job {
   struct begin {
-    std::atomic<std::size_t> worker{0};
-    std::atomic<std::int64_t> at_ns{0};
+    std::size_t worker = 0;
+    std::int64_t at_ns = 0;
   };
 
   guarded_thing thing{};
   std::atomic<int> begun{0};  ///< by a holder of its lock who has found it undone
-  begin first{}, last{};
+  begin first{}, last{};      ///< looked at when all is over
   std::atomic<std::int64_t> done_ns{0};
 
   void note_begin(std::size_t worker, std::int64_t now_ns) {
-    last.worker = worker;
-    last.at_ns = now_ns;
-    if (++begun > 1) return;
-    first.worker = worker;
-    first.at_ns = now_ns;
+    last = {worker, now_ns};
+    if (++begun == 1) first = {worker, now_ns};
   }
 };
 
@@ -39,6 +30,7 @@ struct deploy_worker {
   std::atomic<order> told{order::work};
   std::atomic<bool> halted{false};  ///< in the middle of a job, to be killed
   std::atomic<int> starts{0};
+  std::int64_t told_ns = 0, ready_ns = 0;  ///< the scene's: of its restart
 };
 
 struct deploy_board {
@@ -49,13 +41,9 @@ struct deploy_board {
 };
 
 struct deploy_figures {
-  std::int64_t workers = 0;
-  std::int64_t restarted = 0;
+  std::int64_t workers = 0, restarted = 0;
   std::int64_t killed = 0;  ///< in the middle of a job; they count among the restarted
-  std::int64_t jobs = 0;
-  std::int64_t left_out = 0;
-  std::int64_t done_twice = 0;
-  std::int64_t begun_again = 0;
+  std::int64_t jobs = 0, left_out = 0, done_twice = 0, begun_again = 0;
   guarded_thing::findings seen{};
   double slowest_ms = 0;        ///< a job, from its first begin on
   double longest_pause_ms = 0;  ///< in which no job was done
@@ -74,39 +62,34 @@ struct deploy_figures {
       slowest_ms = std::max(slowest_ms, in_ms(each.done_ns - each.first.at_ns));
       times.push_back(each.done_ns);
     }
-    std::sort(times.begin(), times.end());
+    std::ranges::sort(times);
     for (std::size_t i = 1; i < times.size(); ++i) {
       longest_pause_ms = std::max(longest_pause_ms, in_ms(times[i] - times[i - 1]));
     }
   }
 
-  void tell(report& out) const {
-    out.figure("workers", workers);
-    out.figure("restarted", restarted);
-    out.figure("killed", killed);
-    out.figure("jobs", jobs);
-    out.figure("left out", left_out);
-    out.figure("done twice", done_twice);
-    out.figure("begun again", begun_again);
-    out.figure("late writes refused", seen.refused);
-    out.figure("overlaps", seen.overlaps);
-    out.figure("fencing steps back", seen.steps_back);
-    out.figure("lost leases", seen.lost);
-    out.figure("slowest job", slowest_ms, "ms");
-    out.figure("longest pause", longest_pause_ms, "ms");
-    out.figure("seconds", seconds);
-    out.figure("jobs per second", static_cast<double>(jobs) / seconds);
+  tallies counts() const {
+    return {
+        {"workers", workers},
+        {"restarted", restarted},
+        {"killed", killed},
+        {"jobs", jobs},
+        {"left out", left_out, "{} jobs were left out"},
+        {"done twice", done_twice, "{} jobs were done more than once"},
+        {"begun again", begun_again},
+        {"late writes refused", seen.refused},
+        {"overlaps", seen.overlaps,
+         "a job was begun while another's lease on it had not ended, {} times"},
+        {"fencing steps back", seen.steps_back, "a fencing token did not rise, {} times"},
+        {"lost leases", seen.lost},
+    };
   }
 };
 
 inline void judge_deploy(deploy_figures const& all, milliseconds in_time, judge& by) {
   by.demand(all.restarted == all.workers,
             fmt::format("only {} of {} workers were restarted", all.restarted, all.workers));
-  demand_none(by, all.left_out, "{} jobs were left out");
-  demand_none(by, all.done_twice, "{} jobs were done more than once");
-  demand_none(by, all.seen.overlaps,
-              "a job was begun while another's lease on it had not ended, {} times");
-  demand_none(by, all.seen.steps_back, "a fencing token did not rise, {} times");
+  judge_counts(all.counts(), by);
   // Who is told to stop ends his job before.
   by.demand(all.begun_again <= all.killed + all.seen.lost,
             fmt::format("{} jobs were begun again, but only {} workers died at one and {} lost it",

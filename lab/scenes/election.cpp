@@ -1,6 +1,4 @@
 // Workers stand for a job: who waits, who works, and who takes over.
-#include <fmt/format.h>
-
 #include "scenes/contest.hpp"
 #include "scenes/scenes.hpp"
 #include "stage/place.hpp"
@@ -10,27 +8,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr char const* election_help =
-#include "scenes/election_help.txt"
-    ;
-
 // What happens, to programs and to people: {0} is the term, {1} the trouble, or what is sent.
-struct wording {
-  char const* event;
-  char const* sentence;
-};
-constexpr wording wordings[] = {{"stands", "waits"},
-                                {"leads", "WORKS, term {0}"},
-                                {"renews", "works, term {0} renewed"},
-                                {"stops", "has stopped, term {0}"},
-                                {"resigned", "has resigned"},
-                                {"trouble", "trouble: {1}"},
-                                {"stop", "<<< {1}"},
-                                {"continue", "<<< SIGCONT"}};
+constexpr std::pair<char const*, char const*> wordings[] = {{"stands", "waits"},
+                                                            {"leads", "WORKS, term {0}"},
+                                                            {"renews", "works, term {0} renewed"},
+                                                            {"stops", "has stopped, term {0}"},
+                                                            {"resigned", "has resigned"},
+                                                            {"trouble", "trouble: {1}"},
+                                                            {"stop", "<<< {1}"},
+                                                            {"continue", "<<< SIGCONT"}};
 
 void tell(report const& to, contest::happening const& what, double at_ms) {
-  auto const& words = wordings[static_cast<std::size_t>(what.word)];
-  json line{{"at_ms", at_ms}, {"worker", what.who + 1}, {"event", words.event}};
+  auto const& [event, sentence] = wordings[static_cast<std::size_t>(what.word)];
+  json line{{"at_ms", at_ms}, {"worker", what.who + 1}, {"event", event}};
   auto why = what.why;
   if (what.term != 0) line["term"] = what.term;
   if (what.word == contest_word::trouble) line["why"] = why;
@@ -40,7 +30,7 @@ void tell(report const& to, contest::happening const& what, double at_ms) {
   }
   to.event(line);
   to.line(fmt::format("{:>8.3f} s  worker {:<3} {}", at_ms / 1e3, what.who + 1,
-                      fmt::format(fmt::runtime(words.sentence), what.term, why)));
+                      fmt::format(fmt::runtime(sentence), what.term, why)));
 }
 
 void tell(report const& to, contest::change const& what) {
@@ -71,7 +61,7 @@ class election_of_workers : public scene {
     place const where(url_, place::without_url::file);
     shared<contest_board> board;
     auto const began_ns = steady_ns();
-    contest job(on, *board, {where.url(), resource(fresh_name()), ttl_}, workers_,
+    contest job(on, *board, {where.url(), resource(fresh_name()), ttl_, workers_},
                 [&](auto const& what) { tell(on.out(), what, in_ms(what.at_ns - began_ns)); });
     job.start();
     for (auto const how :
@@ -96,6 +86,7 @@ class election_of_workers : public scene {
 
 listed_scene const election_scene{"election",
                                   "Workers stand for a job: who works, and who takes over?",
-                                  election_help, false, made<election_of_workers>};
+#include "scenes/election_help.txt"
+                                  , false, made<election_of_workers>};
 
 }  // namespace herdlock::lab

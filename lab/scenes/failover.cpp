@@ -6,7 +6,6 @@
 #include "scenes/failover_judge.hpp"
 
 #include <herdlock/lock.hpp>
-#include <optional>
 #include <random>
 #include <support/redis_sentinels.hpp>
 
@@ -27,8 +26,7 @@ constexpr milliseconds safe_ttl = 5s;  // and quarantine_ttl
 
 // What the rounds tell the clients.
 struct orders {
-  std::atomic<bool> failing_over{false};
-  std::atomic<bool> over{false};
+  std::atomic<bool> failing_over{false}, over{false};
   std::atomic<std::size_t> epoch{0};
 };
 
@@ -59,10 +57,10 @@ class failover : public scene {
     auto group = own_server<redis_sentinels>();
     // The load's resource changes in the middle of each cut: of the one before, a replica knows the
     // holder that it had at the cut, and would not grant it to anybody for a ttl.
-    things_.emplace(static_cast<std::size_t>(rounds_) + 1);
-    for (int i = 0; i < clients_; ++i) {
-      on.processes().start("a client", [this, i, url = group.url()] { take_again(url, i); });
-    }
+    things_.emplace(rounds_ + 1);
+    on.processes().start_all(clients_, "client", [this, url = group.url()](std::size_t number) {
+      take_again(url, number);
+    });
     for (int number = 1; number <= rounds_; ++number) {
       await_grants(on);
       play_round(on, group, number);
@@ -74,21 +72,28 @@ class failover : public scene {
     await_grants(on);
     told_->over = true;
     on.await_end();
-    tell_figures(on.out());
-    judge_failover(seen(), safe_, on.judged());
+    auto const all = seen();
+    on.out().figure("mode", safe_ ? "safe" : "unsafe");
+    report_counts({{"rounds", rounds_},
+                   {"grants", all.entries},
+                   {"overlaps", all.overlaps},
+                   {"fencing steps back", all.steps_back},
+                   {"lost leases", all.lost}},
+                  on.out());
+    judge_failover(all, safe_, on.judged());
   }
 
  private:
   guarded_thing::findings seen() const { return seen_by_all(*things_); }
+  milliseconds ttl() const { return safe_ ? safe_ttl : unsafe_ttl; }
 
   // One client: it holds the resource again and again; while a failover is under way for as long as
   // it can.
-  void take_again(std::string const& url, int number) {
-    store const opened =
-        open_here(url + (safe_ ? fmt::format("?wait_replicas=1&wait_timeout=200ms&timeout=1s&"
-                                             "quarantine=on&quarantine_ttl={}ms",
-                                             safe_ttl.count())
-                               : "?timeout=1s"));
+  void take_again(std::string const& url, std::size_t number) {
+    auto const safety =
+        fmt::format("&wait_replicas=1&wait_timeout=200ms&quarantine=on&quarantine_ttl={}",
+                    duration_text(ttl()));
+    store const opened = open_here(url + "?timeout=1s" + (safe_ ? safety : ""));
     // Half of them renew; the others learn of a loss only from their own clock.
     auto const renew = number % 2 == 0 ? renewal::automatic : renewal::none;
     acquire_options const how{.ttl = ttl(), .wait = 500ms, .renew = renew};
@@ -120,8 +125,6 @@ class failover : public scene {
     held.release();
   }
 
-  milliseconds ttl() const { return safe_ ? safe_ttl : unsafe_ttl; }
-
   void await_grants(stage& on) const {
     auto const wanted = seen().entries + 5;
     on.await(
@@ -147,53 +150,29 @@ class failover : public scene {
     on.waited_for([&] { return thing.occupied(); }, 300ms);
     auto const hanging = group.most_listened_sentinel();
     if (a_sentinel_hangs) group.hang_sentinel(hanging);
-    if (by_kill) {
-      old.kill();
-    } else {
-      old.pause();
-    }
+    by_kill ? old.kill() : old.pause();
     auto const at_end = seen().entries;
     group.await_master_other_than(old.port());
     // The holders hold on until the clients have had a chance at the new master.
     on.waited_for([&] { return seen().entries != at_end; }, 2s);
     told_->failing_over = false;
     if (a_sentinel_hangs) group.resume_sentinel(hanging);
-    if (by_kill) {
-      group.rejoin(old);
-    } else {
-      old.resume();
-    }
+    by_kill ? group.rejoin(old) : old.resume();
     for (std::size_t i = 0; i < group.servers(); ++i) log_in_as(group.server(i), "", "");
     group.await_replicas(2);
   }
 
-  void tell_figures(report& out) const {
-    auto const all = seen();
-    out.figure("mode", safe_ ? "safe" : "unsafe");
-    out.figure("rounds", rounds_);
-    out.figure("grants", all.entries);
-    out.figure("overlaps", all.overlaps);
-    out.figure("fencing steps back", all.steps_back);
-    out.figure("lost leases", all.lost);
-  }
-
-  bool safe_ = false;
-  bool unsafe_ = false;
-  bool hang_ = false;
-  int rounds_ = 3;
-  int clients_ = 8;
+  bool safe_ = false, unsafe_ = false, hang_ = false;
+  int rounds_ = 3, clients_ = 8;
   shared<orders> told_;
   std::optional<shared_array<guarded_thing>> things_;  // by epoch
 };
 
-constexpr char const* failover_help =
-#include "scenes/failover_help.txt"
-    ;
-
 }  // namespace
 
 listed_scene const failover_scene{
-    "failover", "Redis fails over under load; do two ever hold the same resource?", failover_help,
-    false, made<failover>};
+    "failover", "Redis fails over under load; do two ever hold the same resource?",
+#include "scenes/failover_help.txt"
+    , false, made<failover>};
 
 }  // namespace herdlock::lab

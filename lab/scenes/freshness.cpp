@@ -1,7 +1,6 @@
 // A fleet over one Redis, and how often its keys are loaded.
 #include "scenes/freshness.hpp"
 
-#include <string>
 #include <support/redis_server.hpp>
 
 #include "scenes/scenes.hpp"
@@ -37,15 +36,13 @@ class played : public scene {
   void play(stage& on) override {
     auto const server = own_server<redis_server>();
     shared<board> seen;
-    for (int i = 0; i < how_.processes; ++i) {
-      on.processes().start(fmt::format("process {}", i), [&] { work(how_, *seen, server.url()); });
-    }
+    on.processes().start_all(how_.processes, "process",
+                             [&](std::size_t) { work(how_, *seen, server.url()); });
     if (how_.what == "full") {
       play_full(on, server, *seen);
-    } else if (how_.what == "outage") {
-      play_outage(on, *seen);
     } else {
-      await_generation(on, *seen, how_.generations + 1);
+      await_generation(on, *seen, how_.what == "outage" ? 3 : how_.generations + 1);
+      if (how_.what == "outage") play_outage(on, *seen);
     }
     seen->stop = true;
     on.await_end();
@@ -63,13 +60,12 @@ class played : public scene {
 
   void await_generation(stage& on, board const& seen, std::uint64_t last) const {
     for (std::uint64_t next = 1; next <= last; ++next) {
-      on.tell("generations", static_cast<double>(next) / static_cast<double>(last));
+      on.tell("generations", 1.0 * next / last);
       await(on, "the key is not loaded any more", [&] { return seen.generation >= next; });
     }
   }
 
   void play_outage(stage& on, board& seen) const {
-    await_generation(on, seen, 3);
     auto const from = steady_ns() + in_ns(how_.ttl) / 2;
     seen.fails_until = from + in_ns(how_.outage);
     seen.fails_from = from;
@@ -102,9 +98,27 @@ class played : public scene {
   void tell(report& out, board const& seen) const {
     out.line(fmt::format("{}: {} callers in each of {} on a Redis of their own", how_.what,
                          how_.callers, counted(how_.processes, "process", "processes")));
-    if (how_.what == "outage") tell_outage(out, seen);
-    if (how_.what == "full") tell_full(out, seen);
-    if (how_.what == "claim" || how_.what == "alone") tell_generations(out, seen);
+    if (how_.what == "outage") {
+      out.figure("loads in the outage", seen.failed_loads.load());
+      out.figure("loads by the back-off", loads_by_back_off(how_, seen));
+      out.figure("recovered after", in_ms(seen.recovered - seen.fails_until), "ms");
+    } else if (how_.what == "full") {
+      out.figure("full for", in_seconds(seen.room_from - seen.full_from), "s");
+      out.figure("loads of cached keys", seen.loads_of_cached.load());
+      out.figure("loads of missing keys", seen.loads_of_missing.load());
+      out.figure("least time from a load to the next", in_ms(seen.least_gap_ns), "ms");
+      out.figure("first fill after", in_ms(seen.first_filled - seen.room_from), "ms");
+      out.figure("last fill after", in_ms(seen.all_filled - seen.room_from), "ms");
+    } else {
+      generations const all(how_, seen);
+      out.figure("generations", all.count);
+      out.figure("with more than one load begun", all.crowded);
+      out.figure("loads per generation", 1.0 * all.loads / all.count);
+      if (how_.what == "claim") {
+        out.figure("mean head start", all.head_start_ms, "ms");
+        out.figure("loads / (time / (ttl - head start))", all.beside_head_start);
+      }
+    }
     out.figure("calls", seen.calls.load());
     out.figure("stale answers", seen.stale.load());
     out.figure("errors", seen.errors.load());
@@ -118,44 +132,15 @@ class played : public scene {
                cached.percentile_ms(0.999) / plain.percentile_ms(0.999));
   }
 
-  void tell_generations(report& out, board const& seen) const {
-    generations const all(how_, seen);
-    out.figure("generations", all.count);
-    out.figure("with more than one load begun", all.crowded);
-    out.figure("loads per generation",
-               static_cast<double>(all.loads) / static_cast<double>(all.count));
-    if (how_.what == "alone") return;
-    out.figure("mean head start", all.head_start_ms, "ms");
-    out.figure("loads / (time / (ttl - head start))", all.beside_head_start);
-  }
-
-  void tell_outage(report& out, board const& seen) const {
-    out.figure("loads in the outage", seen.failed_loads.load());
-    out.figure("loads by the back-off", loads_by_back_off(how_, seen));
-    out.figure("recovered after", in_ms(seen.recovered - seen.fails_until), "ms");
-  }
-
-  void tell_full(report& out, board const& seen) const {
-    out.figure("full for", in_seconds(seen.room_from - seen.full_from), "s");
-    out.figure("loads of cached keys", seen.loads_of_cached.load());
-    out.figure("loads of missing keys", seen.loads_of_missing.load());
-    out.figure("least time from a load to the next", in_ms(seen.least_gap_ns), "ms");
-    out.figure("first fill after", in_ms(seen.first_filled - seen.room_from), "ms");
-    out.figure("last fill after", in_ms(seen.all_filled - seen.room_from), "ms");
-  }
-
   terms how_;
 };
-
-constexpr char const* help =
-#include "scenes/freshness_help.txt"
-    ;
 
 }  // namespace
 }  // namespace freshness
 
 listed_scene const freshness_scene{"freshness",
                                    "Keep a fleet's keys fresh; how often are they loaded?",
-                                   freshness::help, false, made<freshness::played>};
+#include "scenes/freshness_help.txt"
+                                   , false, made<freshness::played>};
 
 }  // namespace herdlock::lab

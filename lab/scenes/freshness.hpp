@@ -2,13 +2,7 @@
 // fresh.
 #pragma once
 
-#include <array>
-#include <cmath>
-#include <string>
-
-#include "stage/clock.hpp"
-#include "stage/latencies.hpp"
-#include "stage/report.hpp"
+#include "stage/stage.hpp"
 
 namespace herdlock::lab::freshness {
 
@@ -77,10 +71,9 @@ struct generations {
       crowded += seen.begun[i] > 1;
     }
     if (count == 0) return;
-    head_start_ms = in_ms(seen.head_starts_ns) / static_cast<double>(count);
-    double const each_ms = static_cast<double>(how.ttl.count()) - head_start_ms;
-    beside_head_start =
-        static_cast<double>(loads) / (in_ms(seen.last_fill - seen.first_fill) / each_ms);
+    head_start_ms = in_ms(seen.head_starts_ns) / count;
+    double const each_ms = how.ttl.count() - head_start_ms;
+    beside_head_start = loads / (in_ms(seen.last_fill - seen.first_fill) / each_ms);
   }
 };
 
@@ -96,42 +89,42 @@ inline int loads_by_back_off(terms const& how, board const& seen) {
   return loads;
 }
 
-inline void judge_generations(terms const& how, board const& seen, judge& judged) {
+inline void judge_generations(terms const& how, board const& seen, judge& by) {
   generations const all(how, seen);
-  judged.demand(all.crowded == 0, "more than one load began in a generation");
-  judged.demand(std::abs(all.beside_head_start - 1) <= 0.01,
-                "not as many loads as the head start makes of the time");
+  by.demand(all.crowded == 0, "more than one load began in a generation");
+  by.demand(std::abs(all.beside_head_start - 1) <= 0.01,
+            "not as many loads as the head start makes of the time");
 }
 
-inline void judge_outage(terms const& how, board const& seen, judge& judged) {
+inline void judge_outage(terms const& how, board const& seen, judge& by) {
   auto const failed = static_cast<int>(seen.failed_loads);
-  judged.demand(std::abs(failed - loads_by_back_off(how, seen)) <= 1,
-                "the loads of the outage are not those of the back-off");
+  by.demand(std::abs(failed - loads_by_back_off(how, seen)) <= 1,
+            "the loads of the outage are not those of the back-off");
   auto const longest = in_ns(how.most) * 11 / 10 + in_ns(how.load + how.excess);
-  judged.demand(seen.recovered != 0, "nothing was loaded again behind the outage");
-  judged.demand(seen.recovered - seen.fails_until <= longest, "not recovered within one back-off");
+  by.demand(seen.recovered != 0, "nothing was loaded again behind the outage");
+  by.demand(seen.recovered - seen.fails_until <= longest, "not recovered within one back-off");
 }
 
-inline void judge_full_store(terms const& how, board const& seen, judge& judged) {
-  judged.demand(seen.refused, "the full store has stored something");
-  judged.demand(seen.loads_of_missing > 0, "nothing that was missing was loaded");
-  judged.demand(seen.errors_of_missing == 0, "a call for a missing key had an error");
-  judged.demand(seen.least_gap_ns == 0 || seen.least_gap_ns >= in_ns(kept_without_store),
-                "a missing key was loaded twice within 250 ms in one process");
-  judged.demand(seen.loads_of_cached <= static_cast<std::uint64_t>(how.keys),
-                "more loads of cached keys than refreshes can have been under way");
+inline void judge_full_store(terms const& how, board const& seen, judge& by) {
+  by.demand(seen.refused, "the full store has stored something");
+  by.demand(seen.loads_of_missing > 0, "nothing that was missing was loaded");
+  by.demand(seen.errors_of_missing == 0, "a call for a missing key had an error");
+  by.demand(seen.least_gap_ns == 0 || seen.least_gap_ns >= in_ns(kept_without_store),
+            "a missing key was loaded twice within 250 ms in one process");
+  by.demand(seen.loads_of_cached <= static_cast<std::uint64_t>(how.keys),
+            "more loads of cached keys than refreshes can have been under way");
   auto const longest = in_ns(milliseconds(1000) + how.excess);
-  judged.demand(seen.first_filled != 0 && seen.first_filled - seen.room_from <= longest,
-                "fills did not resume within a second");
+  by.demand(seen.first_filled != 0 && seen.first_filled - seen.room_from <= longest,
+            "fills did not resume within a second");
 }
 
-inline void judge_fleet(terms const& how, board const& seen, judge& judged) {
-  if (how.what == "claim") judge_generations(how, seen, judged);
-  if (how.what == "outage") judge_outage(how, seen, judged);
-  if (how.what == "full") judge_full_store(how, seen, judged);
-  judged.demand(how.what == "alone" || seen.waited == 0, "a call waited for a load");
-  judged.demand(seen.ended == how.processes, "a process has not told its figures");
-  judged.demand(seen.errors == 0, "a call had an error");
+inline void judge_fleet(terms const& how, board const& seen, judge& by) {
+  if (how.what == "claim") judge_generations(how, seen, by);
+  if (how.what == "outage") judge_outage(how, seen, by);
+  if (how.what == "full") judge_full_store(how, seen, by);
+  by.demand(how.what == "alone" || seen.waited == 0, "a call waited for a load");
+  by.demand(seen.ended == how.processes, "a process has not told its figures");
+  by.demand(seen.errors == 0, "a call had an error");
 }
 
 }  // namespace herdlock::lab::freshness

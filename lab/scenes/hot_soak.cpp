@@ -35,11 +35,8 @@ class played : public scene {
   void play(stage& on) override {
     auto const server = own_server<redis_server>();
     shared<board> seen;
-    for (int i = 0; i < how_.processes; ++i) {
-      auto const number = static_cast<std::size_t>(i);
-      on.processes().start(fmt::format("process {}", i + 1),
-                           [&, number] { work(how_, *seen, number, server.url()); });
-    }
+    on.processes().start_all(how_.processes, "process",
+                             [&](std::size_t n) { work(how_, *seen, n, server.url()); });
     on.await("the processes did not begin", [&] { return seen->joined == how_.processes; });
     on.out().line(fmt::format("{}: {} over a Redis of their own", how_.what,
                               counted(how_.processes, "process", "processes")));
@@ -175,10 +172,8 @@ class played : public scene {
 }  // namespace hot_soak
 
 listed_scene const hot_soak_scene{
-    .name = "hot-soak",
-    .does = "A fleet and one hot key: how soon is it kept, and what has the server of it?",
-    .help =
+    "hot-soak", "A fleet and one hot key: how soon is it kept, and what has the server of it?",
 #include "scenes/hot_soak_help.txt"
-        , .draws = false, .make = made<hot_soak::played>};
+    , false, made<hot_soak::played>};
 
 }  // namespace herdlock::lab

@@ -1,16 +1,7 @@
 // Scene `hot-soak`: what its processes share, and what is demanded of a fleet with a hot key.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
-
-#include "stage/clock.hpp"
-#include "stage/latencies.hpp"
-#include "stage/report.hpp"
+#include "stage/stage.hpp"
 
 namespace herdlock::lab::hot_soak {
 

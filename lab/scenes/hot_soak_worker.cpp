@@ -1,7 +1,5 @@
 // Scene `hot-soak`, in a process of the fleet.
 #include <herdlock/cache.hpp>
-#include <memory>
-#include <thread>
 
 #include "scenes/hot_soak.hpp"
 #include "stage/place.hpp"

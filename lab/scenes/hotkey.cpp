@@ -1,12 +1,8 @@
 // One key is asked for by all, without and with hot keys.
-#include "scenes/hotkey.hpp"
-
-#include <cmath>
 #include <herdlock/cache.hpp>
 
-#include "scenes/hotkey_story.hpp"
+#include "scenes/hotkey.hpp"
 #include "scenes/scenes.hpp"
-#include "stage/place.hpp"
 #include "stage/server_warnings.hpp"
 
 namespace herdlock::lab {
@@ -14,8 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For the processes to hear that it begins.
-constexpr std::int64_t head_start_ns = 20'000'000;
 // A key whose rate is just that of the threshold may be found or not.
 constexpr double clearly = 1.5;
 
@@ -69,20 +63,18 @@ bool can_keep(std::string const& url) {
 
 void play_run(stage& on, hotkey_board& board) {
   auto const& how = board.how;
-  auto const all = [&](hotkey_process::flag hotkey_process::*are) {
+  auto const all = [&board](hotkey_process::flag hotkey_process::*are) {
     return [&board, are] {
-      return std::all_of(board.processes.begin(), board.processes.end(),
-                         [are](auto const& one) { return (one.*are).load(); });
+      return std::ranges::all_of(board.processes, [are](auto& one) { return (one.*are).load(); });
     };
   };
   on.clear();
   on.tell("the cache is filled");
-  for (std::size_t n = 0; n < board.processes.size(); ++n) {
-    on.processes().start(fmt::format("process {}", n + 1), [&board, n] { ask_for_keys(board, n); });
-  }
+  on.processes().start_all(board.processes.size(), "process",
+                           [&board](std::size_t n) { ask_for_keys(board, n); });
   on.await(how.shown + ": a process could not fill the cache", all(&hotkey_process::ready),
            how.patience);
-  board.now->began_ns = steady_ns() + head_start_ns;
+  board.now->began_ns = steady_ns() + in_ns(20ms);  // for the processes to hear that it begins
   board.now->phase = hotkey_phase::playing;
   auto const is_over = [&] {
     double const share = in_ms(steady_ns() - board.now->began_ns) / in_ms(in_ns(how.time));
@@ -97,9 +89,8 @@ void play_run(stage& on, hotkey_board& board) {
   on.await(how.shown + ": a process did not end", all(&hotkey_process::done), how.patience);
   on.let_end();
   board.now->phase = hotkey_phase::clearing;
-  on.await(
-      how.shown + ": the entries could not be removed", [&] { return on.processes().all_ended(); },
-      how.patience);
+  auto const have_ended = [&] { return on.processes().all_ended(); };
+  on.await(how.shown + ": the entries could not be removed", have_ended, how.patience);
 }
 
 class hotkey : public scene {
@@ -134,8 +125,7 @@ class hotkey : public scene {
     how_.store = where.url();
     how_.shown = where.shown();
     how_.prefix = fresh_name() + ":";
-    hotkey_board without(how_, false);
-    hotkey_board with(how_, true);
+    hotkey_board without{how_, false}, with{how_, true};
     play_run(on, without);
     play_run(on, with);
     on.tell_nothing();
@@ -153,10 +143,8 @@ class hotkey : public scene {
 }  // namespace
 
 listed_scene const hotkey_scene{
-    .name = "hotkey",
-    .does = "All ask for one key at once: when is it found, and what has the store of it?",
-    .help =
+    "hotkey", "All ask for one key at once: when is it found, and what has the store of it?",
 #include "scenes/hotkey_help.txt"
-        , .draws = true, .make = made<hotkey>};
+    , true, made<hotkey>};
 
 }  // namespace herdlock::lab

@@ -2,13 +2,10 @@
 // of them that reached the store; below, how long calls took, on a logarithmic scale: what a
 // process keeps is a thousand times nearer than the store. Dashed lines stand where the key was
 // found, kept and called cooled. What there is to say stands below.
-#include <cmath>
 #include <limits>
-#include <vector>
 
-#include "scenes/hotkey_story.hpp"
+#include "scenes/hotkey.hpp"
 #include "stage/drawing.hpp"
-#include "terminal/duration.hpp"
 
 namespace herdlock::lab {
 namespace {
@@ -40,8 +37,7 @@ struct scales {
     for (auto const& run : runs) {
       for (std::size_t at = 0; at < hotkey_terms::slices; ++at) {
         auto const [key, others] = sum(run.board, at, at + 1);
-        double const requests =
-            static_cast<double>(key.took.count()) / in_seconds(run.board.slice_ns);
+        double const requests = key.took.count() / in_seconds(run.board.slice_ns);
         load.to_value = std::max(load.to_value, requests * 1.05);
         // In this order what is not a number is none of them.
         time.to_value = std::max({time.to_value, p99_of(key) * 1.3, p99_of(others) * 1.3});
@@ -89,12 +85,12 @@ struct column {
     double const slice_s = in_seconds(run.board.slice_ns);
     for (std::size_t at = 0; at < hotkey_terms::slices; ++at) {
       auto const seen = sum(run.board, at, at + 1);
-      double const from_s = static_cast<double>(at) * slice_s;
-      double const made = by.load(static_cast<double>(seen.key.took.count()) / slice_s);
+      double const from_s = at * slice_s;
+      double const made = by.load(seen.key.took.count() / slice_s);
       double const middle = x(from_s + slice_s / 2);
       requests.emplace_back(x(from_s), made);
       requests.emplace_back(x(from_s + slice_s), made);
-      asked.emplace_back(middle, by.load(static_cast<double>(seen.key.asked) / slice_s));
+      asked.emplace_back(middle, by.load(seen.key.asked / slice_s));
       key.emplace_back(middle, by.time(p99_of(seen.key)));
       others.emplace_back(middle, by.time(p99_of(seen.others)));
     }

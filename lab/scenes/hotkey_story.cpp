@@ -1,10 +1,6 @@
-#include "scenes/hotkey_story.hpp"
-
 #include <fmt/ranges.h>
 
-#include <cmath>
-
-#include "terminal/duration.hpp"
+#include "scenes/hotkey.hpp"
 
 namespace herdlock::lab {
 namespace {
@@ -29,19 +25,15 @@ constexpr std::array calls_of_a_run{
     told_calls{"others_when_kept", "  once all kept the key", &hotkey_figures::others_when_kept},
 };
 
-std::string commas(std::uint64_t number) { return with_commas(static_cast<std::int64_t>(number)); }
-
 std::string per_second(std::uint64_t count, double seconds) {
-  return with_commas(std::llround(static_cast<double>(count) / seconds));
+  return with_commas(std::llround(count / seconds));
 }
 
 double seconds(milliseconds time) { return in_seconds(in_ns(time)); }
 
 std::string in_words(hotkey_moment const& of, milliseconds since, int processes) {
   if (of.processes == 0) return "in no process";
-  auto const time = [since](double at_ms) {
-    return cli::say(milliseconds(std::llround(at_ms)) - since);
-  };
+  auto const time = [since](double ms) { return cli::say(milliseconds(std::llround(ms)) - since); };
   return fmt::format("in {} of {}, in the first after {}, in the last after {}", of.processes,
                      counted(processes, "process", "processes"), time(*of.first_ms),
                      time(*of.last_ms));
@@ -50,20 +42,18 @@ std::string in_words(hotkey_moment const& of, milliseconds since, int processes)
 // Each row has cells of the run without hot keys, then of the one with them.
 table table_of_both(table::column first, std::vector<table::column> const& of_each) {
   std::vector<table::column> heads{std::move(first)};
-  for (std::size_t run = 0; run < 2; ++run) {
-    heads.push_back({"|"});
-    heads.insert(heads.end(), of_each.begin(), of_each.end());
-  }
+  for (int run = 0; run < 2; ++run) heads.insert(heads.end(), of_each.begin(), of_each.end());
   return table(std::move(heads));
 }
 
 std::string timeline(hotkey_runs const& runs) {
-  table lines = table_of_both({"time"}, {{"requests/s"}, {"to store"}, {"p99 ms"}, {"others'"}});
+  table lines =
+      table_of_both({"time"}, {{"|"}, {"requests/s"}, {"to store"}, {"p99 ms"}, {"others'"}});
   double const slice_s = in_seconds(runs[0].board.slice_ns);
   double const line_s = slice_s * slices_of_a_line;
   auto const p99 = [](call_figures const& of) { return of.took.count() ? short_p99(of) : "-"; };
   for (std::size_t at = 0; at < hotkey_terms::slices; at += slices_of_a_line) {
-    std::vector<std::string> cells{fmt::format("{:.1f} s", static_cast<double>(at) * slice_s)};
+    std::vector<std::string> cells{fmt::format("{:.1f} s", at * slice_s)};
     for (auto const& run : runs) {
       auto const [key, others] = sum(run.board, at, at + slices_of_a_line);
       cells.insert(cells.end(), {"|", per_second(key.took.count(), line_s),
@@ -75,7 +65,7 @@ std::string timeline(hotkey_runs const& runs) {
 }
 
 std::string latencies_of_both(hotkey_runs const& runs) {
-  table rows = table_of_both({"", table::side::left}, {{"p50 ms"}, {"p99 ms"}, {"slowest"}});
+  table rows = table_of_both({"", table::side::left}, {{"|"}, {"p50 ms"}, {"p99 ms"}, {"slowest"}});
   for (auto const& each : calls_of_a_run) {
     std::vector<std::string> cells{each.words};
     for (auto const& run : runs) {
@@ -106,8 +96,8 @@ void tell_below_tables(hotkey_runs const& runs, report const& out) {
   }
   double const load_s = seconds(how.load_to() - how.load_from());
   say("to the store",
-      fmt::format("{} calls without, {} with: {} and {} a second{}", commas(without.key.asked),
-                  commas(with.key.asked), per_second(without.key.asked, load_s),
+      fmt::format("{} calls without, {} with: {} and {} a second{}", with_commas(without.key.asked),
+                  with_commas(with.key.asked), per_second(without.key.asked, load_s),
                   per_second(with.key.asked, load_s),
                   with.asked_when_kept
                       ? fmt::format("; {:.1f} a second once all kept it", *with.asked_when_kept)
@@ -119,22 +109,22 @@ void tell_below_tables(hotkey_runs const& runs, report const& out) {
   if (with.reports > 0) {
     say("reports", with_commas(with.reports) + " of all processes to each other, over the store");
   }
-  auto const left_out = [](hotkey_figures const& all) {
-    return all.key.left_out + all.others.left_out;
-  };
-  if (left_out(without) + left_out(with) > 0) {
+  auto const left_out = without.key.left_out + without.others.left_out;
+  auto const left_out_with = with.key.left_out + with.others.left_out;
+  if (left_out + left_out_with > 0) {
     say("left out", fmt::format("{} requests without, {} with: the machine was too slow for them",
-                                commas(left_out(without)), commas(left_out(with))));
+                                with_commas(left_out), with_commas(left_out_with)));
   }
   auto const errors = without.store_errors + with.store_errors;
   if (errors > 0) say("store", with_commas(errors) + " questions without an answer");
 }
 
+json or_null(std::optional<double> const& at) { return at ? json(to_micros(*at)) : json(nullptr); }
+
 json data_of(hotkey_moment const& of) {
-  auto const ms = [](std::optional<double> const& at) {
-    return at ? json(to_micros(*at)) : json(nullptr);
-  };
-  return {{"processes", of.processes}, {"first_ms", ms(of.first_ms)}, {"last_ms", ms(of.last_ms)}};
+  return {{"processes", of.processes},
+          {"first_ms", or_null(of.first_ms)},
+          {"last_ms", or_null(of.last_ms)}};
 }
 
 // Near hits take less than a microsecond.
@@ -160,11 +150,10 @@ json data_of(hotkey_figures const& run) {
   all["became_hot_at_most"] = run.became_hot;
   all["reports"] = run.reports;
   all["store_errors"] = run.store_errors;
-  auto const& asked = run.asked_when_kept;
-  all["asked_a_second_when_kept"] = asked ? json(to_micros(*asked)) : json(nullptr);
+  all["asked_a_second_when_kept"] = or_null(run.asked_when_kept);
   for (std::size_t at = 0; at < hotkey_terms::slices; ++at) {
     auto const [key, others] = sum(run.board, at, at + 1);
-    all["timeline"].push_back({{"at_ms", static_cast<double>(at) * in_ms(run.board.slice_ns)},
+    all["timeline"].push_back({{"at_ms", at * in_ms(run.board.slice_ns)},
                                {"calls", key.took.count()},
                                {"asked", key.asked},
                                {"p99_ms", to_nanos(key.took.percentile_ms(0.99))},
@@ -190,7 +179,7 @@ std::vector<std::string> why_others_wait(hotkey_figures const& run) {
   if (run.key.left_out > 0) {
     lines.push_back(fmt::format(
         "{} requests for the key were left out: they would have begun over 100 ms late,",
-        commas(run.key.left_out)));
+        with_commas(run.key.left_out)));
     lines.emplace_back("so its p99 stays near 100 ms, and the store had less to do than was asked");
   }
   return lines;

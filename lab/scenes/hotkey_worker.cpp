@@ -1,12 +1,5 @@
 // A process of `herdlock-lab hotkey`.
-#include <fmt/format.h>
-
-#include <array>
 #include <herdlock/cache.hpp>
-#include <memory>
-#include <random>
-#include <string_view>
-#include <thread>
 
 #include "scenes/hotkey.hpp"
 #include "stage/near_warnings.hpp"
@@ -18,14 +11,10 @@ namespace {
 
 // Older requests are left out, so that no queue grows.
 constexpr std::int64_t oldest_request_ns = 100'000'000;
-constexpr double zipf_exponent = 0.99;
-constexpr std::size_t value_bytes = 100;
 // Nobody asks for it before, in either run.
 constexpr std::array keys_of_runs{"offer:1", "offer:2"};
-// The callers' wait for an answer is less than the scene's patience.
-constexpr milliseconds longest_wait{10'000};
 
-std::string load_text() { return std::string(value_bytes, 'x'); }
+std::string load_text() { return std::string(100, 'x'); }
 std::string name_of(std::size_t key) { return fmt::format("product:{}", key); }
 
 struct hotkey_worker {
@@ -53,10 +42,12 @@ struct hotkey_worker {
   }
 
   cache_options cache_terms() {
-    cache_options terms{.prefix = how.prefix, .wait = longest_wait};
-    // Should nobody take them away, they go by themselves.
-    terms.ttl = 2 * (how.time + how.patience);
-    terms.near = near_cache::off;
+    // Should nobody take them away, they go by themselves. The wait for an answer is less than the
+    // scene's patience.
+    cache_options terms{.prefix = how.prefix,
+                        .ttl = 2 * (how.time + how.patience),
+                        .wait = milliseconds(10'000),
+                        .near = near_cache::off};
     if (!board.hot_keys) return terms;
     terms.near = how.can_keep ? std::optional(near_cache::hot) : std::nullopt;
     terms.fleet_threshold = how.fleet_threshold();
@@ -77,7 +68,7 @@ struct hotkey_worker {
   }
 
   void await_end_of(hotkey_phase phase) const {
-    while (board.now->phase <= phase) std::this_thread::sleep_for(milliseconds(1));
+    while (board.now->phase <= phase) nap();
   }
 
   // Not by loads: a claim leaves its fencing number in the store for days.
@@ -114,7 +105,7 @@ struct hotkey_worker {
   }
 
   void ask_for_others() {
-    zipf const popularity(static_cast<std::size_t>(how.keys), zipf_exponent);
+    zipf const popularity(how.keys, 0.99);
     std::mt19937_64 random(number);
     pace requests(board.now->began_ns, how.rate_of_others() / how.processes);
     for (; goes_on(); requests.go_on()) {
@@ -147,10 +138,7 @@ struct hotkey_worker {
 
   void complain_of_what_is_not_kept() const {
     bool const was_hot = how.can_keep && own.found_ns != 0;
-    if (!was_hot || own.kept_ns != 0 || !is_told_of_no_changes(place)) return;
-    throw error(make_failure(errc::not_supported,
-                             "store " + place.display_name() +
-                                 ": the processes cannot keep its value: " + told_of_no_changes));
+    if (was_hot && own.kept_ns == 0) require_told_of_changes(place);
   }
 
   // What the store does not take in time goes by its ttl.

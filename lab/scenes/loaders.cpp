@@ -1,9 +1,7 @@
 // Calls that end at random times, with loaders that look whether their call is over.
 #include "scenes/loaders.hpp"
 
-#include <algorithm>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/cancel_after.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -12,10 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <herdlock/herdlock.hpp>
 #include <map>
-#include <memory>
 #include <random>
-#include <thread>
-#include <vector>
 
 #include "scenes/scenes.hpp"
 #include "stage/place.hpp"
@@ -29,10 +24,9 @@ namespace asio = boost::asio;
 constexpr auto awaited = asio::as_tuple(asio::use_awaitable);
 
 struct terms {
-  std::uint64_t calls = 100'000;
+  std::uint64_t calls = 100'000, seed = 1;
   int threads = 48;
   std::string store;
-  std::uint64_t seed = 1;
 };
 
 // What a loader refers to, as a local variable of its caller; kept, so that it can be looked at.
@@ -47,20 +41,19 @@ class one_call {
     ++seen_.loads;
     ++runs_;
   }
-  void loader_ends(bool was_asked) {
+  // Whether it was asked to stop.
+  bool loader_ends(std::stop_token const& stop) {
+    bool const is_asked = stop.stop_requested();
     seen_.behind += is_over_;
-    if (was_asked) was_asked_ = true;
+    if (is_asked) was_asked_ = true;
+    return is_asked;
   }
-  // In a thread. Whether it was asked to stop.
+  // In a thread.
   bool load(std::stop_token const& stop) {
     loader_begins();
     auto const until = std::chrono::steady_clock::now() + takes;
-    while (std::chrono::steady_clock::now() < until) {
-      std::this_thread::sleep_for(milliseconds(1));
-    }
-    bool const is_asked = stop.stop_requested();
-    loader_ends(is_asked);
-    return is_asked;
+    while (std::chrono::steady_clock::now() < until) nap();
+    return loader_ends(stop);
   }
   void ends(bool has_failed) {
     is_over_ = true;
@@ -71,9 +64,8 @@ class one_call {
 
  private:
   board& seen_;
-  std::atomic<bool> is_over_{false};
+  std::atomic<bool> is_over_{false}, was_asked_{false};
   std::atomic<int> runs_{0};
-  std::atomic<bool> was_asked_{false};
 };
 
 class callers {
@@ -81,9 +73,11 @@ class callers {
   callers(terms how, board& into, std::string const& url) : how_(std::move(how)), seen_(into) {
     auto const store = open_here(url);
     for (int const wait : {1, 2, 4, 8}) {
-      cache_options with{.prefix = "soak:", .ttl = milliseconds(10), .wait = milliseconds(wait)};
-      with.error_back_off = milliseconds(0);
-      with.max_loads = 12;
+      cache_options const with{.prefix = "soak:",
+                               .ttl = milliseconds(10),
+                               .wait = milliseconds(wait),
+                               .error_back_off = milliseconds(0),
+                               .max_loads = 12};
       // Two objects of each kind: as two processes they wait for each other's claims.
       for (int i = 0; i < 2; ++i) caches_.emplace_back(store, with);
     }
@@ -93,8 +87,8 @@ class callers {
     asio::thread_pool pool(2);
     std::vector<std::jthread> threads;
     for (int i = 0; i < how_.threads; ++i) {
-      threads.emplace_back([this, i] { block(static_cast<std::uint64_t>(i)); });
-      asio::co_spawn(pool, flow(static_cast<std::uint64_t>(i)), asio::detached);
+      threads.emplace_back([this, i] { block(i); });
+      asio::co_spawn(pool, flow(i), asio::detached);
     }
     threads.clear();
     pool.join();
@@ -108,14 +102,9 @@ class callers {
     dice random(how_.seed * 1'000'003 + number);
     while (seen_.another(how_.calls)) {
       auto const& from = any_cache(random);
-      switch (random() % 128) {
-        case 0:
-          from.put(any_key(random), "put");
-          break;
-        case 1:
-          from.invalidate(any_key(random));
-          break;
-      }
+      auto const other = random() % 128;
+      if (other == 0) from.put(any_key(random), "put");
+      if (other == 1) from.invalidate(any_key(random));
       auto const call = a_call(random);
       call->ends(random() % 4 == 0 ? ask_many(from, *call, random) : ask(from, *call, random));
     }
@@ -174,7 +163,7 @@ class callers {
     call->loader_begins();
     asio::steady_timer timer(co_await asio::this_coro::executor, call->takes);
     auto const [why] = co_await timer.async_wait(awaited);
-    call->loader_ends(of.stop().stop_requested());
+    call->loader_ends(of.stop());
     if (why) throw std::runtime_error("stopped");
     co_return "loaded";
   }
@@ -197,14 +186,11 @@ class played : public scene {
     place const at(how_.store.empty() ? "memory:" : how_.store, place::without_url::file);
     shared<board> seen;
     on.processes().start("the callers", [&] { callers(how_, *seen, at.url()).run(); });
-    on.meanwhile([&] {
-      on.tell("calls", static_cast<double>(seen->calls) / static_cast<double>(how_.calls));
-    });
+    on.meanwhile([&] { on.tell("calls", static_cast<double>(seen->calls) / how_.calls); });
     on.await_end(std::chrono::hours(24 * 365));
     on.tell_nothing();
     judge_calls(how_.calls, *seen, on.judged());
-    on.out().figure("calls", seen->values + seen->errors);
-    report_counts(counts, *seen, on.out());
+    report_counts(seen->counts(), on.out());
     on.out().data()["broken"] = on.judged().broken();
   }
 

@@ -10,6 +10,16 @@ struct board {
   count calls{0}, behind{0}, loads{0};
   count ended_in_loader{0}, ended_waiting{0}, values{0}, errors{0};
 
+  tallies counts() const {
+    return {{"calls", values + errors},
+            {"loads", loads},
+            {"loads behind the end of their call", behind,
+             "a loader began or ended behind the end of its call"},
+            {"calls that ended while their loader ran", ended_in_loader},
+            {"calls that ended while they waited", ended_waiting},
+            {"values", values},
+            {"errors", errors}};
+  }
   /// A fifth of them ends like this.
   static bool is_enough(count const& ended, std::uint64_t of_calls) {
     return ended * 5 >= of_calls;
@@ -22,18 +32,8 @@ struct board {
   }
 };
 
-inline constexpr count_of<board> counts[] = {
-    {"loads", &board::loads},
-    {"loads behind the end of their call", &board::behind,
-     "a loader began or ended behind the end of its call"},
-    {"calls that ended while their loader ran", &board::ended_in_loader},
-    {"calls that ended while they waited", &board::ended_waiting},
-    {"values", &board::values},
-    {"errors", &board::errors},
-};
-
 inline void judge_calls(std::uint64_t wanted, board const& seen, judge& judged) {
-  judge_counts(counts, seen, judged);
+  judge_counts(seen.counts(), judged);
   judged.demand(board::is_enough(seen.ended_in_loader, wanted),
                 "too few calls ended while their loader ran");
   judged.demand(board::is_enough(seen.ended_waiting, wanted),

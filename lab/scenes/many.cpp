@@ -4,7 +4,6 @@
 // missing; each process draws its own from a third more of both kinds, in an order of its own.
 #include "scenes/many.hpp"
 
-#include <algorithm>
 #include <boost/asio/use_future.hpp>
 #include <random>
 #include <support/as_result.hpp>
@@ -44,30 +43,26 @@ std::optional<std::size_t> number_of(std::string const& key) {
 }
 
 cache<std::string> opened(terms const& how, std::string const& url) {
-  cache_options all{.prefix = "many:", .ttl = std::chrono::hours(1), .wait = how.deadline};
-  all.near = near_cache::off;
-  return cache<std::string>(open_here(url), all);
+  return cache<std::string>(open_here(url), {.prefix = "many:",
+                                             .ttl = std::chrono::hours(1),
+                                             .wait = how.deadline,
+                                             .near = near_cache::off});
 }
 
 class worker {
  public:
-  worker(terms const& how, board& seen, std::string const& url, int number)
+  worker(terms const& how, board& seen, std::string const& url, std::size_t number)
       : how_(how), seen_(seen), number_(number), cached_(opened(how, url)) {}
 
   void run() {
     while (true) {
-      while (::sem_wait(&seen_.go[static_cast<std::size_t>(number_)]) != 0) {
+      while (::sem_wait(&seen_.go[number_]) != 0) {
       }
       draw();
       loads_ = 0;
       ++seen_.calls;
       auto const began = steady_ns();
-      if (how_.what == "alone") {
-        load_alone();
-      } else {
-        check(
-            cached_.get_many_or_load(keys_, [this](names const& wanted) { return load(wanted); }));
-      }
+      how_.what == "alone" ? load_alone() : load_guarded();
       raise_to(seen_.slowest_ns, steady_ns() - began);
       ++seen_.over;
     }
@@ -76,7 +71,7 @@ class worker {
  private:
   void draw() {
     std::uint64_t const round = seen_.round;
-    std::seed_seq seed{how_.seed, round, static_cast<std::uint64_t>(number_)};
+    std::seed_seq seed{how_.seed, round, number_};
     dice_.seed(seed);
     keys_.clear();
     for (auto const& [kind, count] :
@@ -116,21 +111,22 @@ class worker {
     put_all(cached_, missing);
   }
 
-  void check(std::vector<result<std::optional<std::string>>> const& got) {
-    bool is_first = true;
+  void load_guarded() {
+    auto const got =
+        cached_.get_many_or_load(keys_, [this](names const& wanted) { return load(wanted); });
+    int errors = 0;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       seen_.wrong += got[i].has_value() && got[i].value() != value_of(keys_[i]);
-      if (!got[i].has_error()) continue;
-      ++seen_.errors;
-      if (!std::exchange(is_first, false)) continue;
+      if (!got[i].has_error() || ++errors > 1) continue;
       fmt::print(stderr, "process {}, the first error of a call, {}: {}\n", number_, keys_[i],
                  got[i].error().message);
     }
+    seen_.errors += errors;
   }
 
   terms const& how_;
   board& seen_;
-  int const number_;
+  std::size_t const number_;
   cache<std::string> cached_;
   std::mt19937_64 dice_;
   names keys_;
@@ -156,8 +152,7 @@ class played : public scene {
   void check() override {
     if (how_.missing < how_.keys) return;
     throw command_error(exit_code::usage,
-                        "--missing must be less than --keys, or no key of a call "
-                        "would be there");
+                        "--missing must be less than --keys, or no key of a call would be there");
   }
 
   void play(stage& on) override {
@@ -165,28 +160,31 @@ class played : public scene {
     if (how_.what == "trips") {
       play_trips(on, how_);
     } else if (how_.store == "redis") {
-      auto const server = own_server<herdlock_test::redis_server>();
-      play_fleet(on, server.url());
+      play_fleet(on, own_server<herdlock_test::redis_server>());
     } else {
-      auto const server = own_server<herdlock_test::redis_cluster>();
-      play_fleet(on, server.url());
+      play_fleet(on, own_server<herdlock_test::redis_cluster>());
     }
     on.out().data()["broken"] = on.judged().broken();
   }
 
  private:
-  void play_fleet(stage& on, std::string const& url) const {
+  template <class Server>
+  void play_fleet(stage& on, Server const& server) const {
     shared<board> seen;
     for (auto& each : seen->go) ::sem_init(&each, 1, 0);
-    for (int i = 0; i < how_.processes; ++i) {
-      on.processes().start(fmt::format("process {}", i),
-                           [&, i] { worker(how_, *seen, url, i).run(); });
-    }
-    auto const filler = opened(how_, url);
+    on.processes().start_all(how_.processes, "process", [&](std::size_t number) {
+      worker(how_, *seen, server.url(), number).run();
+    });
+    auto const filler = opened(how_, server.url());
     while (seen->late == 0 && seen->round < how_.rounds) {
-      on.tell("rounds", static_cast<double>(seen->round) / static_cast<double>(how_.rounds));
+      on.tell("rounds", static_cast<double>(seen->round) / how_.rounds);
       put_all(filler, all_keys("there", ++seen->round, how_.keys - how_.missing));
-      play_round(on, *seen);
+      seen->over = 0;
+      for (int i = 0; i < how_.processes; ++i) ::sem_post(&seen->go[i]);
+      // A call itself ends at the deadline.
+      seen->late = !on.waited_for([&] { return seen->over == how_.processes; },
+                                  2 * how_.deadline + milliseconds(1000));
+      seen->end_round();
     }
     on.clear();
     on.tell_nothing();
@@ -194,18 +192,9 @@ class played : public scene {
     out.line(fmt::format("{} of {} on a {}", how_.what,
                          counted(how_.processes, "process", "processes"), how_.store));
     out.figure("seed", how_.seed);
-    report_counts(counts, *seen, out);
+    report_counts(counts(*seen), out);
     out.figure("slowest call", in_ms(seen->slowest_ns), "ms");
-    if (how_.what != "alone") judge_counts(counts, *seen, on.judged());
-  }
-
-  void play_round(stage& on, board& seen) const {
-    seen.over = 0;
-    for (int i = 0; i < how_.processes; ++i) ::sem_post(&seen.go[static_cast<std::size_t>(i)]);
-    // A call itself ends at the deadline.
-    seen.late = !on.waited_for([&] { return seen.over == how_.processes; },
-                               2 * how_.deadline + milliseconds(1000));
-    seen.end_round();
+    if (how_.what != "alone") judge_counts(counts(*seen), on.judged());
   }
 
   terms how_;

@@ -1,16 +1,11 @@
 // Scene `many`: what its cases share, and what is demanded of calls for many keys at once.
 #pragma once
 
-#include <fmt/format.h>
 #include <semaphore.h>
 
-#include <array>
 #include <herdlock/herdlock.hpp>
 #include <limits>
 #include <map>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "stage/counts.hpp"
 #include "stage/stage.hpp"
@@ -23,15 +18,11 @@ inline constexpr int most_keys = 10'000;
 inline constexpr std::size_t trips_promised = 3, trips_promised_waiting = 4;
 
 struct terms {
-  std::string what = "fleet";
-  std::string store = "redis";
-  std::uint64_t rounds = 10;
+  std::string what = "fleet", store = "redis";
+  std::uint64_t rounds = 10, seed = 0;
   int processes = 8;
-  int keys = 100;    // of one call
-  int missing = 30;  // of these
-  std::uint64_t seed = 0;
-  milliseconds deadline{20'000};
-  milliseconds latency{30};
+  int keys = 100, missing = 30;  // of one call; of these
+  milliseconds deadline{20'000}, latency{30};
 };
 
 using names = std::vector<std::string>;
@@ -75,22 +66,23 @@ struct board {
   }
 };
 
-inline constexpr count_of<board> counts[] = {
-    {"rounds", &board::round},
-    {"rounds that were not over in time", &board::late, "a call was not over at its deadline"},
-    {"missing keys asked for", &board::missing},
-    {"loads", &board::loads},
-    {"loaded more than once", &board::crowded,
-     "a missing key was loaded more than once in the fleet"},
-    {"never loaded", &board::unloaded, "a missing key was never loaded"},
-    {"loads of what was there", &board::needless, "what was there was loaded"},
-    {"wrong values", &board::wrong, "a value was not that of its key"},
-    {"errors", &board::errors, "somebody had an error, such as the end of its wait"},
-    {"calls", &board::calls},
-    {"calls of a loader", &board::loader_calls},
-    {"of these for a call's second time", &board::again,
-     "the loader of a call was called more than once"},
-};
+inline tallies counts(board const& of) {
+  return {
+      {"rounds", of.round},
+      {"rounds that were not over in time", of.late, "a call was not over at its deadline"},
+      {"missing keys asked for", of.missing},
+      {"loads", of.loads},
+      {"loaded more than once", of.crowded, "a missing key was loaded more than once in the fleet"},
+      {"never loaded", of.unloaded, "a missing key was never loaded"},
+      {"loads of what was there", of.needless, "what was there was loaded"},
+      {"wrong values", of.wrong, "a value was not that of its key"},
+      {"errors", of.errors, "somebody had an error, such as the end of its wait"},
+      {"calls", of.calls},
+      {"calls of a loader", of.loader_calls},
+      {"of these for a call's second time", of.again,
+       "the loader of a call was called more than once"},
+  };
+}
 
 // --------------------------------------------------------------------------------- round trips
 

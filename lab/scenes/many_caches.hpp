@@ -8,8 +8,7 @@
 namespace herdlock::lab {
 
 struct many_caches_figures {
-  double made_s = 0;
-  double made_mb = 0;
+  double made_s = 0, made_mb = 0;
   double called_mb = 0;     ///< once each of them was called
   double idle_percent = 0;  ///< of a processor, while nobody calls
 };

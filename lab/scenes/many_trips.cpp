@@ -1,11 +1,9 @@
 // Scene `many`, how many round trips one call makes in a fleet that is quiet: rounds go on until
 // one of them makes no more than are promised. Others may have a PING of the connection, a look for
 // the cluster's slots, or a batch that the machine tore apart, among their steps.
-#include <algorithm>
 #include <future>
 #include <support/counted_line.hpp>
 #include <support/redis_cluster.hpp>
-#include <thread>
 
 #include "scenes/many.hpp"
 #include "stage/own_server.hpp"
@@ -14,6 +12,7 @@
 namespace herdlock::lab::many {
 namespace {
 
+using namespace std::chrono_literals;
 using herdlock_test::counted_line;
 using herdlock_test::redis_server;
 
@@ -27,7 +26,10 @@ struct trips_seen {
 // A Redis, or a cluster of three, behind a line for each of its nodes.
 class quiet_fleet {
  public:
-  quiet_fleet(terms const& how, cache_format format) : how_(how) {
+  quiet_fleet(terms const& how, cache_format format)
+      : how_(how),
+        // No claim is renewed while the other's steps are counted.
+        terms_{.prefix = no_prefix, .ttl = 1h, .claim_ttl = 1min, .format = format} {
     if (how.store == "redis") {
       lines_.push_back({&redis_.emplace()});
     } else {
@@ -43,11 +45,6 @@ class quiet_fleet {
     if (cluster_ && !wait_until(stage::patience, [this] { return are_known(); })) {
       throw std::runtime_error("the nodes do not learn of each other's lines");
     }
-    terms_.prefix = no_prefix;
-    terms_.ttl = std::chrono::hours(1);
-    // No claim is renewed while the other's steps are counted.
-    terms_.claim_ttl = std::chrono::minutes(1);
-    terms_.format = format;
     auto const url =
         fmt::format("redis{}://{}", cluster_ ? "+cluster" : "", fmt::join(addresses, ","));
     cached_.emplace(open_here(url), terms_);
@@ -55,25 +52,22 @@ class quiet_fleet {
 
   trips all;
 
-  /// The first keys are missing, the others are put before.
   trips_seen call_alone(std::string const& round) {
-    auto const keys = keys_of(round);
-    put_all(*cached_, names(keys.begin() + how_.missing, keys.end()));
+    auto const keys = keys_of(round, *cached_);
     since_last_look();
-    auto const took_ns = call(keys, 1);
+    auto const took_ns = static_cast<double>(call(keys, 1));
     auto seen = since_last_look();
-    seen.time = static_cast<double>(took_ns) / static_cast<double>(in_ns(2 * how_.latency));
+    seen.time = took_ns / in_ns(2 * how_.latency);
     return seen;
   }
 
   /// The missing keys are being loaded by another: the trips until there is nothing to do but to
   /// wait for it.
   std::size_t call_while_another_loads(std::string const& round) {
-    auto const keys = keys_of(round);
-    auto const first_put = keys.begin() + how_.missing;
     redis_server& node = *lines_.front().node;
     cache<std::string> const other(open_here(node.url()), terms_);
-    put_all(other, names(first_put, keys.end()));
+    auto const keys = keys_of(round, other);
+    names const missing(keys.begin(), keys.begin() + how_.missing);
     std::promise<void> begun;
     std::size_t made = 0;
     auto const load_until_seen = [&](names const& wanted) {
@@ -85,8 +79,7 @@ class quiet_fleet {
       made = since_last_look().trips;
       return values_of(wanted);
     };
-    std::jthread loading(
-        [&] { other.get_many_or_load(names(keys.begin(), first_put), load_until_seen); });
+    std::jthread loading([&] { other.get_many_or_load(missing, load_until_seen); });
     begun.get_future().wait();
     call(keys, 0);
     loading.join();
@@ -94,9 +87,11 @@ class quiet_fleet {
   }
 
  private:
-  names keys_of(std::string const& round) const {
+  // The first keys are missing, the others are put by that one.
+  names keys_of(std::string const& round, cache<std::string> const& by) const {
     names keys;
     for (int i = 0; i < how_.keys; ++i) keys.push_back(fmt::format("{}:{}", round, i));
+    put_all(by, names(keys.begin() + how_.missing, keys.end()));
     return keys;
   }
 
@@ -146,7 +141,7 @@ class quiet_fleet {
   std::optional<redis_server> redis_;
   std::optional<herdlock_test::redis_cluster> cluster_;
   std::vector<lined_node> lines_;
-  cache_options terms_;
+  cache_options const terms_;
   std::optional<cache<std::string>> cached_;
 };
 

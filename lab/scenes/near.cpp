@@ -1,16 +1,10 @@
 // `herdlock-lab near`: who sees a change when, while connections stand still.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <boost/asio/ip/address.hpp>
-#include <herdlock/url.hpp>
-#include <optional>
-#include <utility>
+#include <regex>
 
 #include "scenes/near_fleet.hpp"
 #include "scenes/near_teller.hpp"
 #include "scenes/scenes.hpp"
-#include "stage/place.hpp"
 #include "stage/server_warnings.hpp"
 #include "stage/wire.hpp"
 
@@ -23,98 +17,82 @@ using namespace std::chrono_literals;
 constexpr milliseconds usual_freeze = 2'500ms;
 constexpr milliseconds usual_every = 400ms;
 
-constexpr char const* help =
-#include "scenes/near_help.txt"
-    ;
-
-// The server that the relays stand in front of.
-struct near_server {
-  std::string host;
-  std::uint16_t port = 0;
-  std::string shown;  ///< both, as a URL has them
-};
+void require(bool holds, std::string const& why) {
+  if (!holds) throw command_error(exit_code::usage, why);
+}
 
 // The URL with this address in the place of its server.
 std::string led_to(std::string const& address, std::string const& url) {
-  auto const begin = url.find("://") + 3;
-  auto const end = std::min(url.find_first_of("/?#", begin), url.size());
-  auto const at = url.rfind('@', end);
-  auto const host = at == std::string::npos || at < begin ? begin : at + 1;
-  return url.substr(0, host) + address + url.substr(end);
+  std::regex const server("^([a-z]+://(?:[^/?#]*@)?)[^/?#]*");
+  return std::regex_replace(url, server, "$01" + address);
 }
 
 // Throws command_error (usage) for what is not one Redis server over plain TCP at an address.
-near_server near_server_of(std::string const& text) {
-  auto const require = [](bool holds, std::string const& why) {
-    if (!holds) throw command_error(exit_code::usage, why);
-  };
+void read_server(near_plan& plan) {
   std::string const way_out = "use --store redis://HOST:PORT (redis-server --port 7777 starts one)";
-  require(!text.empty(), "near needs a Redis server: " + way_out);
-  store_url const url = cli::value_or_raise(store_url::parse(text));
+  require(!plan.url.empty(), "near needs a Redis server: " + way_out);
+  store_url const url = cli::value_or_raise(store_url::parse(plan.url));
+  plan.shown = url.redacted();
   require(url.scheme == "redis" && url.hosts.empty() && !url.host.empty(),
           fmt::format("--store {}: the scene puts a relay in front of one Redis server over plain "
                       "TCP; {}",
-                      url.redacted(), way_out));
+                      plan.shown, way_out));
   // Names are the library's to look up, and the relay is the scene's.
   boost::system::error_code code;
-  std::string const host = url.host == "localhost" ? "127.0.0.1" : url.host;
-  auto const address = boost::asio::ip::make_address(host, code);
+  plan.host = url.host == "localhost" ? "127.0.0.1" : url.host;
+  plan.port = url.port.value_or(6379);
+  auto const address = boost::asio::ip::make_address(plan.host, code);
   require(!code, fmt::format("--store {}: the scene's relay needs the address of {}; `getent hosts "
                              "{}` tells it",
-                             url.redacted(), url.host, url.host));
-  auto const port = url.port.value_or(6379);
-  return {host, port, fmt::format("{}:{}", address.is_v6() ? "[" + host + "]" : host, port)};
+                             plan.shown, url.host, url.host));
+  plan.server =
+      fmt::format("{}:{}", address.is_v6() ? "[" + plan.host + "]" : plan.host, plan.port);
 }
 
-class near_play {
- public:
-  near_play(near_plan const& plan, near_server const& server, stage& on)
-      : plan_(plan),
-        server_(server),
-        on_(on),
-        // Should nobody take the value away, it goes by itself.
-        fleet_(on, fresh_name() + ":near",
-               {.ttl = plan.time + near_patience,
-                .near = near_cache::hot,
-                .max_staleness = plan.max_staleness},
-               plan.processes, plan.most_changes(), plan.most_changes()),
-        teller_(plan, board_, freeze_, on) {
-    freeze_.first_reader = static_cast<std::size_t>(plan.first_frozen());
-  }
+struct near_play {
+  near_plan const& plan;
+  stage& on;
+  // Should nobody take the value away, it goes by itself.
+  near_fleet fleet{on,
+                   fresh_name() + ":near",
+                   {.ttl = plan.time + near_patience,
+                    .near = near_cache::hot,
+                    .max_staleness = plan.max_staleness},
+                   plan.processes,
+                   plan.most_changes(),
+                   plan.most_changes()};
+  near_board& board = fleet.board;
+  near_teller teller{plan, board, on};
+  std::int64_t due_ns = 0;  // the next change
 
   void run() {
-    place const where(plan_.url, place::without_url::file);
-    auto const goes_on = [this] { return fleet_.has_readers(); };
-    wire steady(on_, server_.host, server_.port, goes_on);
-    wire freezing(on_, server_.host, server_.port, goes_on);
-    start_readers(steady, freezing);
-    fleet_.begin(plan_.url);
-    teller_.begin();
-    on_.meanwhile([this] {
-      change_when_due();
-      teller_.follow(board_.acknowledged() - 1);
-    });
-    on_.pass(plan_.before_freeze());
-    if (plan_.freeze > 0ms) freeze(freezing);
-    on_.pass(plan_.after_freeze());
-    on_.meanwhile([] {});
-    await_last_change();
-    teller_.follow(board_.acknowledged());
-    fleet_.end_readers();
-    near_figures const seen(board_, freeze_);
-    judge_near(seen, {.max_staleness = plan_.max_staleness}, on_.judged());
-    teller_.figures(seen);
-    fleet_.remove();
-    tell_warnings(plan_.url);
-  }
-
- private:
-  void start_readers(wire const& steady, wire const& freezing) {
-    for (std::size_t n = 0; n < board_.readers.size(); ++n) {
-      auto const port = (n < freeze_.first_reader ? steady : freezing).port();
+    place const where(plan.url, place::without_url::file);
+    auto const goes_on = [this] { return fleet.has_readers(); };
+    wire steady(on, plan.host, plan.port, goes_on);
+    wire freezing(on, plan.host, plan.port, goes_on);
+    for (std::size_t n = 0; n < board.readers.size(); ++n) {
+      auto const port = (n < teller.freeze.first_reader ? steady : freezing).port();
       auto const address = fmt::format("127.0.0.1:{}", port);
-      fleet_.start_reader(n, {led_to(address, plan_.url), address, server_.shown}, read);
+      fleet.start_reader(n, led_to(address, plan.url), read, address, plan.server);
     }
+    fleet.begin(plan.url);
+    teller.begin();
+    on.meanwhile([this] {
+      change_when_due();
+      teller.follow(board.acknowledged() - 1);
+    });
+    on.pass(plan.before_freeze());
+    if (plan.freeze > 0ms) freeze(freezing);
+    on.pass(plan.after_freeze());
+    on.meanwhile([] {});
+    await_last_change();
+    teller.follow(board.acknowledged());
+    fleet.end_readers();
+    near_figures const seen(board, teller.freeze);
+    judge_near(seen, {.max_staleness = plan.max_staleness}, on.judged());
+    teller.figures(seen);
+    fleet.remove();
+    tell_warnings(plan.url);
   }
 
   // All but the first in a row are answered by the process itself.
@@ -131,37 +109,28 @@ class near_play {
 
   void change_when_due() {
     auto const now = steady_ns();
-    if (now < due_ns_ || board_.acknowledged() == board_.most_changes()) return;
-    if (fleet_.try_next()) due_ns_ = now + in_ns(plan_.every);
+    if (now < due_ns || board.acknowledged() == board.most_changes()) return;
+    if (fleet.try_next()) due_ns = now + in_ns(plan.every);
   }
 
   void freeze(wire& freezing) {
     await_last_change();
     freezing.freeze();
-    freeze_.from_ns = steady_ns();
-    teller_.event("stands still", "stand still");
-    on_.pass(plan_.freeze);
+    teller.freeze.from_ns = steady_ns();
+    teller.event("stands still", "stand still");
+    on.pass(plan.freeze);
     freezing.thaw();
-    freeze_.to_ns = steady_ns();
-    teller_.event("goes on", "go on");
+    teller.freeze.to_ns = steady_ns();
+    teller.event("goes on", "go on");
   }
 
   // The last one as of now: more may come while this waits. Each process has been answered with it
   // then. A change that does not come is for the judge.
   void await_last_change() {
-    auto const last = board_.acknowledged();
+    auto const last = board.acknowledged();
     auto const is_seen = [last](near_record const& one) { return one.served >= last; };
-    on_.waited_for([&] { return board_.all(is_seen); }, near_patience);
+    on.waited_for([&] { return board.all(is_seen); }, near_patience);
   }
-
-  near_plan const& plan_;
-  near_server const& server_;
-  stage& on_;
-  near_fleet fleet_;
-  near_board& board_ = fleet_.board;
-  near_freeze freeze_;
-  near_teller teller_;
-  std::int64_t due_ns_ = 0;  // the next change
 };
 
 class near final : public scene {
@@ -185,20 +154,17 @@ class near final : public scene {
   }
 
   void check() override {
-    server_ = near_server_of(plan_.url);
-    plan_.shown = redacted(plan_.url);
+    read_server(plan_);
     plan_.frozen = frozen_.value_or((plan_.processes + 1) / 2);
-    if (plan_.frozen < 0 || plan_.frozen > plan_.processes) {
-      throw command_error(exit_code::usage,
-                          fmt::format("--frozen {}: must be between 0 and {}, the --processes",
-                                      plan_.frozen, plan_.processes));
-    }
+    require(plan_.frozen >= 0 && plan_.frozen <= plan_.processes,
+            fmt::format("--frozen {}: must be between 0 and {}, the --processes", plan_.frozen,
+                        plan_.processes));
     fit("--freeze", plan_.freeze, usual_freeze, {0ms, plan_.time / 2});
     fit("--every", plan_.every, usual_every, {20ms, plan_.time / 4});
     if (plan_.freeze == 0ms) plan_.frozen = 0;
   }
 
-  void play(stage& on) override { near_play(plan_, server_, on).run(); }
+  void play(stage& on) override { near_play{plan_, on}.run(); }
 
  private:
   void fit(char const* name, milliseconds& time, milliseconds usual, range<milliseconds> allowed) {
@@ -207,14 +173,14 @@ class near final : public scene {
   }
 
   near_plan plan_;
-  near_server server_;
   std::optional<int> frozen_;
 };
 
 }  // namespace
 
 listed_scene const near_scene{
-    "near", "A value kept in each process is changed: who sees it when, and who is cut off?", help,
-    false, made<near>};
+    "near", "A value kept in each process is changed: who sees it when, and who is cut off?",
+#include "scenes/near_help.txt"
+    , false, made<near>};
 
 }  // namespace herdlock::lab

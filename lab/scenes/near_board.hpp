@@ -2,9 +2,6 @@
 // each reader was answered. It knows nothing of caches: an answer is a number and some times.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -66,14 +63,11 @@ class near_board {
 
   /// Behind the first `followed` changes it is not kept which reader was served them when.
   near_board(std::size_t count, std::size_t changes, std::size_t followed)
-      : readers(count),
-        writes_(changes + 1),
-        times_(count * (followed + 1)),
-        followed_(static_cast<std::int64_t>(followed)) {}
+      : readers(count), writes_(changes + 1), times_(count * (followed + 1)), followed_(followed) {}
 
   template <class Holds>
   bool all(Holds holds) const {
-    return std::all_of(readers.begin(), readers.end(), holds);
+    return std::ranges::all_of(readers, holds);
   }
   std::int64_t sum(near_record::count near_record::*what) const {
     std::int64_t all = 0;
@@ -84,23 +78,44 @@ class near_board {
   std::int64_t most_changes() const { return static_cast<std::int64_t>(writes_.size()) - 1; }
   std::int64_t followed() const { return followed_; }
   std::int64_t acknowledged() const { return state->acknowledged; }
-  std::int64_t acknowledged_at(std::int64_t change) const { return write_at(change).at_ns; }
-  near_sight_times const& times(std::size_t reader, std::int64_t change) const {
-    return times_[index(reader, change)];
+  std::int64_t acknowledged_at(std::int64_t change) const { return writes_[change].at_ns; }
+  near_sight_times& times(std::size_t reader, std::int64_t change) const {
+    return times_[reader * (followed_ + 1) + change];
   }
 
   /// The writer: the server has said yes to the next change.
   void acknowledge(std::int64_t at_ns) {
     auto const number = acknowledged() + 1;
-    writes_[static_cast<std::size_t>(number)] = {at_ns, state->nothing_follows};
+    writes_[number] = {at_ns, state->nothing_follows};
     state->acknowledged = number;
     state->nothing_follows = false;
   }
   /// A reader; of each two threads at most, one of which reads behind fences.
-  void note(std::size_t reader, answer const& got);
+  void note(std::size_t reader, answer const& got) {
+    near_record& who = readers[reader];
+    ++who.reads;
+    if (got.fence_ns != 0) ++who.fenced;
+    if (auto const age = age_of(got)) {
+      ++who.stale;
+      if (got.fence_ns != 0) ++who.stale_fenced;
+      if (*age > 1'000'000'000) ++who.stale_a_second;
+      raise_to(who.oldest_ns, *age);
+    }
+    if (got.change) return note_times(reader, got);
+    ++who.gone;
+    who.failed_ns = got.answered_ns;
+  }
   /// How long ago, when it was asked for, what was seen had been replaced by a change that had been
   /// acknowledged; none when it had not.
-  std::optional<std::int64_t> age_of(answer const& got) const;
+  std::optional<std::int64_t> age_of(answer const& got) const {
+    // A nothing that is on its way, or has been acknowledged meanwhile, may be seen already.
+    if (!got.change && state->nothing_follows) return std::nullopt;
+    auto seen = got.change.value_or(acknowledged());
+    while (!got.change && seen > 0 && !writes_[seen].is_nothing) --seen;
+    bool const is_nobodys_nothing = !got.change && seen == 0;
+    if (is_nobodys_nothing || seen >= got.acknowledged) return std::nullopt;
+    return got.asked_ns - acknowledged_at(seen + 1);
+  }
 
   shared<near_state> state;
   shared_array<near_record> readers;
@@ -112,61 +127,28 @@ class near_board {
     bool is_nothing;
   };
 
-  std::size_t index(std::size_t reader, std::int64_t change) const {
-    return reader * static_cast<std::size_t>(followed_ + 1) + static_cast<std::size_t>(change);
+  void note_times(std::size_t reader, answer const& got) {
+    if (got.fence_ns != 0) {
+      bool const before_the_next = acknowledged() == got.acknowledged;
+      if (!before_the_next || got.acknowledged >= followed_) return;
+      times(reader, got.acknowledged + 1).did_well_ns = got.fence_ns;
+      return;
+    }
+    near_record& who = readers[reader];
+    who.answered_ns = got.answered_ns;
+    for (auto change = who.served + 1; change <= std::min(*got.change, followed_); ++change) {
+      times(reader, change).seen_ns = got.answered_ns;
+      who.served = change;
+    }
+    // It was asked for behind these, and is from before them.
+    for (auto change = *got.change + 1; change <= std::min(got.acknowledged, followed_); ++change) {
+      times(reader, change).old_ns = got.asked_ns - acknowledged_at(change);
+    }
   }
-  write const& write_at(std::int64_t change) const {
-    return writes_[static_cast<std::size_t>(change)];
-  }
-  void note_times(std::size_t reader, answer const& got);
 
   shared_array<write> writes_;            // by change
   shared_array<near_sight_times> times_;  // by reader and change
   std::int64_t const followed_;
 };
-
-inline std::optional<std::int64_t> near_board::age_of(answer const& got) const {
-  // A nothing that is on its way, or has been acknowledged meanwhile, may be seen already.
-  if (!got.change && state->nothing_follows) return std::nullopt;
-  auto seen = got.change.value_or(acknowledged());
-  while (!got.change && seen > 0 && !write_at(seen).is_nothing) --seen;
-  bool const is_nobodys_nothing = !got.change && seen == 0;
-  if (is_nobodys_nothing || seen >= got.acknowledged) return std::nullopt;
-  return got.asked_ns - acknowledged_at(seen + 1);
-}
-
-inline void near_board::note(std::size_t reader, answer const& got) {
-  near_record& who = readers[reader];
-  ++who.reads;
-  if (got.fence_ns != 0) ++who.fenced;
-  if (auto const age = age_of(got)) {
-    ++who.stale;
-    if (got.fence_ns != 0) ++who.stale_fenced;
-    if (*age > 1'000'000'000) ++who.stale_a_second;
-    raise_to(who.oldest_ns, *age);
-  }
-  if (got.change) return note_times(reader, got);
-  ++who.gone;
-  who.failed_ns = got.answered_ns;
-}
-
-inline void near_board::note_times(std::size_t reader, answer const& got) {
-  if (got.fence_ns != 0) {
-    bool const before_the_next = acknowledged() == got.acknowledged;
-    if (!before_the_next || got.acknowledged >= followed_) return;
-    times_[index(reader, got.acknowledged + 1)].did_well_ns = got.fence_ns;
-    return;
-  }
-  near_record& who = readers[reader];
-  who.answered_ns = got.answered_ns;
-  for (auto change = who.served + 1; change <= std::min(*got.change, followed_); ++change) {
-    times_[index(reader, change)].seen_ns = got.answered_ns;
-    who.served = change;
-  }
-  // It was asked for behind these, and is from before them.
-  for (auto change = *got.change + 1; change <= std::min(got.acknowledged, followed_); ++change) {
-    times_[index(reader, change)].old_ns = got.asked_ns - acknowledged_at(change);
-  }
-}
 
 }  // namespace herdlock::lab

@@ -1,15 +1,8 @@
 // What came of `near` and `near-soak`, and whether the promises of the near cache were kept.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdint>
-
 #include "scenes/near_board.hpp"
-#include "stage/clock.hpp"
-#include "stage/report.hpp"
-#include "terminal/duration.hpp"
+#include "stage/stage.hpp"
 
 namespace herdlock::lab {
 
@@ -77,7 +70,6 @@ struct near_figures {
     }
   }
 
-  std::int64_t sum(near_record::count near_record::*what) const { return board.sum(what); }
   std::int64_t unseen() const { return good.unseen + frozen.unseen; }
   double oldest_ms() const {
     std::int64_t most = 0;
@@ -86,8 +78,8 @@ struct near_figures {
   }
   /// Of all reads that were answered; 0 where there were none.
   double share_of_near_hits() const {
-    auto const reads = static_cast<double>(sum(&near_record::reads));
-    return reads == 0 ? 0.0 : static_cast<double>(sum(&near_record::near_hits)) / reads;
+    auto const reads = board.sum(&near_record::reads);
+    return reads == 0 ? 0.0 : 1.0 * board.sum(&near_record::near_hits) / reads;
   }
 
   near_board const& board;
@@ -107,9 +99,9 @@ inline void judge_near(near_figures const& seen, near_promises const& promised, 
   into.demand(seen.oldest_ms() <= static_cast<double>(most.count()),
               fmt::format("an old value was served for {:.1f} ms, more than max_staleness, {}{}",
                           seen.oldest_ms(), cli::say(promised.max_staleness), excess));
-  auto const stale = seen.sum(&near_record::stale_fenced);
+  auto const stale = seen.board.sum(&near_record::stale_fenced);
   into.demand(stale == 0, fmt::format("{} of {} reads behind a fence were older than the fence",
-                                      stale, seen.sum(&near_record::fenced)));
+                                      stale, seen.board.sum(&near_record::fenced)));
   into.demand(seen.unseen() == 0,
               fmt::format("{} times a process was never served a change", seen.unseen()));
   into.demand(seen.share_of_near_hits() >= promised.share_of_near_hits,

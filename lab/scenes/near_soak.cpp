@@ -1,14 +1,10 @@
 // `herdlock-lab near-soak`: is anything that a near cache serves too old? One writer, some readers,
 // and something that happens to the server or the connection between them.
-#include <fmt/format.h>
-
-#include <optional>
 #include <support/redis_cluster.hpp>
 #include <support/redis_sentinels.hpp>
 #include <support/redis_server.hpp>
 
 #include "scenes/near_fleet.hpp"
-#include "scenes/near_judge.hpp"
 #include "scenes/scenes.hpp"
 #include "stage/own_server.hpp"
 #include "stage/wire.hpp"
@@ -20,10 +16,6 @@ using namespace std::chrono_literals;
 using herdlock_test::redis_server;
 
 constexpr char const* key = "k";
-
-constexpr char const* help =
-#include "scenes/near_soak_help.txt"
-    ;
 
 class near_soak final : public scene {
  public:
@@ -44,18 +36,13 @@ class near_soak final : public scene {
   }
 
   void play(stage& on) override {
-    auto const changes = static_cast<std::size_t>((writes_ + 1) * (events_ + 1));
     cache_options const how{.ttl = 1h,
                             .near = keeps() ? near_cache::all : near_cache::off,
                             .max_staleness = max_staleness_};
-    near_fleet fleet(on, key, how, readers_, changes, 0);
-    if (what_ == "move") {
-      play_cluster(fleet);
-    } else if (what_ == "failover") {
-      play_sentinels(fleet);
-    } else {
-      play_one_server(fleet);
-    }
+    near_fleet fleet(on, key, how, readers_, (writes_ + 1) * (events_ + 1), 0);
+    if (what_ == "move") return play_cluster(fleet);
+    if (what_ == "failover") return play_sentinels(fleet);
+    play_one_server(fleet);
   }
 
  private:
@@ -64,30 +51,25 @@ class near_soak final : public scene {
   void play_one_server(near_fleet& fleet) const {
     auto const server = own_server<redis_server>();
     auto const url = server.url() + "?timeout=10s";
-    near_board& board = fleet.board;
-    if (what_ == "flush") {
-      race(fleet, url, [&] {
-        board.state->nothing_follows = true;
+    near_state& state = *fleet.board.state;
+    if (what_ == "freeze") return play_freeze(fleet, url, server.port());
+    race(fleet, url, [&] {
+      if (what_ == "kill") server.cli("CLIENT KILL TYPE normal");
+      if (what_ == "flush") {
+        state.nothing_follows = true;
         server.cli("FLUSHALL");
-        board.acknowledge(steady_ns());
-      });
-    } else if (what_ == "swap") {
-      race(fleet, url, [&] {
+        fleet.board.acknowledge(steady_ns());
+      }
+      if (what_ == "swap") {
         constexpr char const* set =
             "redis.call('SELECT', 1) return redis.call('SET', KEYS[1], ARGV[1])";
-        server.command({"EVAL", set, "1", key, std::to_string(board.acknowledged() + 1)});
+        server.command({"EVAL", set, "1", key, std::to_string(state.acknowledged + 1)});
         await_kept(fleet);
         server.command({"SWAPDB", "0", "1"});
-        ++board.state->swaps;
-        board.acknowledge(steady_ns());
-      });
-    } else if (what_ == "freeze") {
-      play_freeze(fleet, url, server.port());
-    } else {
-      race(fleet, url, [&] {
-        if (what_ == "kill") server.cli("CLIENT KILL TYPE normal");
-      });
-    }
+        ++state.swaps;
+        fleet.board.acknowledge(steady_ns());
+      }
+    });
   }
 
   void play_freeze(near_fleet& fleet, std::string const& url, std::uint16_t port) const {
@@ -111,9 +93,8 @@ class near_soak final : public scene {
   }
 
   void play_sentinels(near_fleet& fleet) const {
-    herdlock_test::sentinels_options how;
-    how.down_after = herdlock_test::never_down;
-    auto group = own_server<herdlock_test::redis_sentinels>(how);
+    auto group = own_server<herdlock_test::redis_sentinels>(
+        herdlock_test::sentinels_options{.down_after = herdlock_test::never_down});
     // A master that has lost its place answers until Sentinel has told everybody, and what is
     // written there is lost: that is for any client to see, with a near cache or without.
     race(fleet, group.url() + "?timeout=10s", [&] {
@@ -135,7 +116,7 @@ class near_soak final : public scene {
   void start_readers(near_fleet& fleet, std::string const& url) const {
     for (std::size_t n = 0; n < fleet.board.readers.size(); ++n) {
       auto const every = n > 0 ? fence_every_ : 0;
-      fleet.start_reader(n, {url}, [every](near_reader& one) {
+      fleet.start_reader(n, url, [every](near_reader& one) {
         std::int64_t round = 0;
         one.read_on(0ms, [&] {
           bool const fences = every > 0 && round++ % every == 0;
@@ -149,8 +130,7 @@ class near_soak final : public scene {
                  std::function<void()> const& event) const {
     fleet.begin(url);
     for (std::int64_t i = 0; i <= events_; ++i) {
-      fleet.on.tell(fmt::format("event {} of {}", i, events_),
-                    static_cast<double>(i) / static_cast<double>(events_ + 1));
+      fleet.on.tell(fmt::format("event {} of {}", i, events_), 1.0 * i / (events_ + 1));
       for (std::int64_t n = 0; n < writes_; ++n) {
         throw_if_interrupted();
         fleet.on.await(
@@ -183,13 +163,13 @@ class near_soak final : public scene {
     report& out = fleet.on.out();
     out.figure("case", what_);
     out.figure("events", events_);
-    out.figure("reads", seen.sum(&near_record::reads));
-    out.figure("errors", seen.sum(&near_record::failures));
+    out.figure("reads", fleet.board.sum(&near_record::reads));
+    out.figure("errors", fleet.board.sum(&near_record::failures));
     out.figure("hits", 100 * seen.share_of_near_hits(), "%");
-    out.figure("stale", seen.sum(&near_record::stale));
+    out.figure("stale", fleet.board.sum(&near_record::stale));
     out.figure("oldest", seen.oldest_ms(), "ms");
-    out.figure("stale a second", seen.sum(&near_record::stale_a_second));
-    out.figure("stale behind fence", seen.sum(&near_record::stale_fenced));
+    out.figure("stale a second", fleet.board.sum(&near_record::stale_a_second));
+    out.figure("stale behind fence", fleet.board.sum(&near_record::stale_fenced));
     out.data()["broken"] = judged.broken();
   }
 
@@ -209,6 +189,7 @@ class near_soak final : public scene {
 
 listed_scene const near_soak_scene{
     "near-soak", "Is anything too old that a near cache serves, whatever happens to its server?",
-    help, false, made<near_soak>};
+#include "scenes/near_soak_help.txt"
+    , false, made<near_soak>};
 
 }  // namespace herdlock::lab

@@ -3,16 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
-#include "terminal/exit_code.hpp"
-
 namespace herdlock::lab {
-
-using cli::command_error;
-using cli::exit_code;
 
 origin_kind const& origin_kind_of(store_url const& url) {
   std::string examples;
@@ -48,7 +39,11 @@ void origin::create() {
                     "database of its own",
                     url_.redacted()));
   }
-  run_(kind_.create_log);
+  run_(
+      fmt::format("CREATE TABLE IF NOT EXISTS herdlock_demo_load(id {}, run VARCHAR(40) NOT NULL,"
+                  " mode VARCHAR(16) NOT NULL, expiry INTEGER NOT NULL, process INTEGER NOT NULL,"
+                  " at {})",
+                  kind_.counted, kind_.now));
   run_(
       "CREATE TABLE IF NOT EXISTS Product(id BIGINT PRIMARY KEY, name VARCHAR(200) NOT NULL,"
       " price_cents BIGINT NOT NULL, revision BIGINT NOT NULL)");
@@ -93,26 +88,17 @@ int origin::max_sessions() {
 
 // --------------------------------------------------------------------------------- many of them
 
-std::unique_ptr<origin> origin_pool::take() {
-  if (std::lock_guard const held(mutex_); !idle_.empty()) {
-    auto session = std::move(idle_.back());
-    idle_.pop_back();
-    return session;
-  }
-  return std::make_unique<origin>(terms_);
-}
-
-asio::awaitable<product> origin_pool::load_here(load_label label, std::function<void()> logged) {
-  auto session = take();
+product origin_pool::load_here(load_label const& label, std::function<void()> const& logged) const {
+  thread_local std::unique_ptr<origin> idle;
+  auto session = idle ? std::move(idle) : std::make_unique<origin>(terms_);
   product loaded = session->load(label, logged);
-  std::lock_guard const held(mutex_);
-  idle_.push_back(std::move(session));
-  co_return loaded;
+  idle = std::move(session);  // one that has failed is not used again
+  return loaded;
 }
 
-asio::awaitable<product> origin_pool::load(load_label label, std::function<void()> logged) {
-  auto work = load_here(std::move(label), std::move(logged));
-  co_return co_await asio::co_spawn(threads_, std::move(work), asio::use_awaitable);
+awaitable<product> origin_pool::load(load_label label, std::function<void()> logged) {
+  auto const work = [=, this]() -> awaitable<product> { co_return load_here(label, logged); };
+  co_return co_await asio::co_spawn(threads_, work, use_awaitable);
 }
 
 }  // namespace herdlock::lab

@@ -2,23 +2,52 @@
 // itself keeps of every load. The log is what the scene counts; the guard under test is not asked.
 #pragma once
 
-#include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <cstdint>
+#include <boost/describe/class.hpp>
 #include <functional>
+#include <herdlock/codec_described.hpp>
 #include <herdlock/url.hpp>
-#include <memory>
-#include <mutex>
+#include <nlohmann/json.hpp>
 #include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "scenes/product.hpp"
+#include "stage/coroutines.hpp"
+#include "stage/shared.hpp"
 
 namespace herdlock::lab {
 
-namespace asio = boost::asio;
+/// What everybody asks for: one row of the table `Product`.
+struct product {
+  std::int64_t id = 0;
+  std::string name;
+  std::int64_t price_cents = 0;
+  /// Raised in the database before each expiry, so that an old answer is told from a right one.
+  std::int64_t revision = 0;
+
+  friend bool operator==(product const&, product const&) = default;
+};
+BOOST_DESCRIBE_STRUCT(product, (), (id, name, price_cents, revision))
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(product, id, name, price_cents, revision)
+
+/// The row that is hot.
+inline constexpr std::int64_t hot_product_id = 42;
+/// Its name and price at a revision, the same in every database.
+inline product product_at(std::int64_t revision) {
+  return {hot_product_id, "Espresso machine, two groups", 249'900 + revision, revision};
+}
+
+/// A string of JSON, as many caches keep it.
+struct product_json {
+  static constexpr layout form = layout::string;
+
+  static result<cache_value> encode(product const& p) {
+    return cache_value(nlohmann::json(p).dump());
+  }
+  static result<product> decode(cache_value const& value) try {
+    return nlohmann::json::parse(std::get<std::string>(value)).get<product>();
+  } catch (std::exception const&) {
+    return make_failure(errc::invalid_value, "the cached product is not the JSON of a product");
+  }
+};
 
 /// One connection: does what a statement says, and returns the first row of the answer; empty when
 /// there is none. Blocking; used by one thread at a time. Throws command_error.
@@ -31,8 +60,9 @@ struct origin_kind {
   /// Throws command_error: usage for the URL, unavailable for the database.
   database (*open)(store_url const& url);
 
-  char const* tables;      ///< to select `name` from
-  char const* create_log;  ///< the table herdlock_demo_load
+  char const* tables;   ///< to select `name` from
+  char const* counted;  ///< a column: the number of a row
+  char const* now;      ///< a column: when a row came
   char const* insert_unless_there;
   char const* most_sessions;  ///< to select: connections that we may open together
 };
@@ -92,15 +122,12 @@ class origin_pool {
   ~origin_pool() { threads_.join(); }
 
   /// As origin::load(); `logged` is called on a thread of the pool.
-  asio::awaitable<product> load(load_label label, std::function<void()> logged);
+  awaitable<product> load(load_label label, std::function<void()> logged);
 
  private:
-  asio::awaitable<product> load_here(load_label label, std::function<void()> logged);
-  std::unique_ptr<origin> take();
+  product load_here(load_label const& label, std::function<void()> const& logged) const;
 
   origin_terms const terms_;
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<origin>> idle_;
   asio::thread_pool threads_;
 };
 

@@ -2,13 +2,9 @@
 #include <mysql.h>
 
 #include "scenes/origin.hpp"
-#include "terminal/exit_code.hpp"
 
 namespace herdlock::lab {
 namespace {
-
-using cli::command_error;
-using cli::exit_code;
 
 database open(store_url const& url) {
   std::string const name = url.path.size() > 1 ? url.path.substr(1) : "";
@@ -56,11 +52,8 @@ origin_kind const mysql_origin{
     .tables =
         "(SELECT table_name AS name FROM information_schema.tables"
         " WHERE table_schema = DATABASE()) AS there",
-    .create_log =
-        "CREATE TABLE IF NOT EXISTS herdlock_demo_load(id BIGINT AUTO_INCREMENT PRIMARY KEY,"
-        " run VARCHAR(40) NOT NULL, mode VARCHAR(16) NOT NULL, expiry INT NOT NULL,"
-        " process INT NOT NULL, at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),"
-        " KEY run_mode(run, mode)) ENGINE = InnoDB",
+    .counted = "BIGINT AUTO_INCREMENT PRIMARY KEY",
+    .now = "DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6), KEY run_mode(run, mode)",
     .insert_unless_there = "INSERT IGNORE",
     // Four fifths of what the server allows, so that others (and an administrator) still get in.
     .most_sessions = "@@max_connections * 4 DIV 5",

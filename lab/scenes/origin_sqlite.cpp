@@ -1,18 +1,13 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <chrono>
 #include <mutex>
 #include <thread>
 
 #include "scenes/origin.hpp"
-#include "terminal/exit_code.hpp"
 
 namespace herdlock::lab {
 namespace {
-
-using cli::command_error;
-using cli::exit_code;
 
 // SQLite has no SLEEP(). Pure waiting, as a query that waits for a disk or a lock does.
 void sleep_function(sqlite3_context* context, int, sqlite3_value** arguments) {
@@ -75,10 +70,8 @@ origin_kind const sqlite_origin{
     .example = "sqlite:PATH",
     .open = open,
     .tables = "sqlite_master",
-    .create_log =
-        "CREATE TABLE IF NOT EXISTS herdlock_demo_load(id INTEGER PRIMARY KEY, run TEXT NOT NULL,"
-        " mode TEXT NOT NULL, expiry INTEGER NOT NULL, process INTEGER NOT NULL,"
-        " at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f')))",
+    .counted = "INTEGER PRIMARY KEY",
+    .now = "TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M:%f'))",
     .insert_unless_there = "INSERT OR IGNORE",
     .most_sessions = "256",
 };

@@ -4,16 +4,12 @@
 
 #include <sys/resource.h>
 
-#include <algorithm>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
 #include <herdlock/herdlock.hpp>
 #include <numeric>
-#include <string>
 #include <support/redis_server.hpp>
-#include <vector>
 
 #include "scenes/scenes.hpp"
 #include "stage/own_server.hpp"
@@ -40,9 +36,10 @@ struct terms {
 void be_members(terms const& how, bool reports, std::string const& url, std::size_t process,
                 board& seen) {
   ::setpriority(PRIO_PROCESS, 0, 19);
-  cache_options with{.prefix = "fleet:", .near = near_cache::off};
-  with.hot_keys = hot_keys_options{.threshold = 1e6};
-  with.fleet_threshold = reports ? 100 : 0;
+  cache_options const with{.prefix = "fleet:",
+                           .near = near_cache::off,
+                           .hot_keys = hot_keys_options{.threshold = 1e6},
+                           .fleet_threshold = reports ? 100. : 0};
   std::vector<cache<std::string>> members;
   for (auto i = process; i < how.members; i += how.processes) {
     members.emplace_back(open_here(url), with);
@@ -130,15 +127,13 @@ class part {
   void start_members() {
     on_.tell(name_ + ": the members start");
     auto const url = fmt::format("redis://member:sesame@127.0.0.1:{}", server_.port());
-    for (std::size_t i = 0; i < how_.processes; ++i) {
-      on_.processes().start("a process of members",
-                            [this, url, i] { be_members(how_, reports_, url, i, *seen_); });
-    }
+    on_.processes().start_all(how_.processes, "members", [this, url](std::size_t number) {
+      be_members(how_, reports_, url, number, *seen_);
+    });
     on_.await(
         "the members do not start", [&] { return seen_->ready == how_.processes; }, seconds(180));
     // A server that cannot keep up never lets them know all others.
-    auto const known_to_all = [&] {
-      auto const& known = seen_->known;
+    auto const known_to_all = [&, &known = seen_->known] {
       return std::min_element(known.begin(), known.begin() + how_.processes)->load();
     };
     auto const all_know_all = [&] { return !reports_ || known_to_all() == how_.members; };
@@ -161,8 +156,7 @@ class part {
     auto const used_s = [&] {
       return of_server("cpu", "used_cpu_sys") + of_server("cpu", "used_cpu_user");
     };
-    auto const reported = [&] {
-      auto const& all = seen_->reported;
+    auto const reported = [&all = seen_->reported] {
       return std::accumulate(all.begin(), all.end(), std::uint64_t{0});
     };
     auto const words = fmt::format("{}, {}: ", name_, when);

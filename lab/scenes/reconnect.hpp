@@ -1,11 +1,6 @@
 // Scene `reconnect`: what its processes share, and what is demanded of a lock beside a fleet.
 #pragma once
 
-#include <array>
-#include <atomic>
-#include <cstdint>
-
-#include "stage/latencies.hpp"
 #include "stage/report.hpp"
 
 namespace herdlock::lab::reconnect {

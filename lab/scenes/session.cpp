@@ -1,5 +1,4 @@
 // How soon a command ends when the session behind its lock has, and does the next one begin before.
-#include <fmt/format.h>
 #include <signal.h>
 
 #include <support/mariadb_server.hpp>
@@ -19,59 +18,60 @@ using namespace herdlock_test;
 using taking = run_trial::taking;
 using action = std::function<void()>;
 
-/// In which a session ends; of both commands in a database of their own.
+/// In which a session ends.
 struct way {
   std::string name;
   std::function<taking()> prepare;
 };
 
+/// Of both commands in a database of their own.
+way way_of(
+    std::string name, std::function<std::string()> const& fresh_url,
+    std::function<action(std::string const& url)> const& prepare, action const& mend = [] {}) {
+  return {std::move(name), [=] {
+            auto const url = fresh_url();
+            return taking{.holder_url = url,
+                          .next_url = url,
+                          .prepare = [=](child_process&) { return prepare(url); },
+                          .mend = mend};
+          }};
+}
+
 std::vector<way> ways_of(postgres_server& server, std::string const& mode) {
+  auto const url = [&server, mode] { return server.fresh_url() + "&mode=" + mode; };
   // The session that has the lock: the next one's waits for it.
-  std::string const holder =
-      mode == "advisory"
-          ? "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted LIMIT 1"
-          : "SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND "
-            "application_name LIKE 'herdlock %' ORDER BY xact_start LIMIT 1";
-  using ends = std::function<void(std::string const& url, std::string const& pid)>;
-  auto const by = [&server, mode, holder](ends const& end) {
-    return [=, &server] {
-      auto const url = server.fresh_url() + "&mode=" + mode;
-      auto const prepare = [=, &server](child_process&) -> action {
-        auto const pid = server.sql(url, holder);
-        if (!pid.empty()) return [=] { end(url, pid); };
-        throw command_error(exit_code::unavailable, "no session of PostgreSQL has the lock");
-      };
-      return taking{.holder_url = url, .next_url = url, .prepare = prepare};
+  auto const session = [&server, mode](std::string const& at) {
+    auto const pid = server.sql(
+        at, mode == "advisory"
+                ? "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted LIMIT 1"
+                : "SELECT pid FROM pg_stat_activity WHERE state = 'idle in transaction' AND "
+                  "application_name LIKE 'herdlock %' ORDER BY xact_start LIMIT 1");
+    if (!pid.empty()) return pid;
+    throw command_error(exit_code::unavailable, "no session of PostgreSQL has the lock");
+  };
+  auto const terminate = [=, &server](std::string const& at) {
+    return [at, &server, end = "SELECT pg_terminate_backend(" + session(at) + ")"] {
+      server.sql(at, end);
     };
   };
-  return {{"postgres " + mode + ", pg_terminate_backend",
-           by([&server](auto const& url, auto const& pid) {
-             server.sql(url, "SELECT pg_terminate_backend(" + pid + ")");
-           })},
-          {"postgres " + mode + ", kill -9 of the backend",
-           by([](auto const&, std::string const& pid) { ::kill(std::stoi(pid), SIGKILL); })}};
+  auto const kill = [=](std::string const& at) {
+    return [pid = std::stoi(session(at))] { ::kill(pid, SIGKILL); };
+  };
+  return {way_of("postgres " + mode + ", pg_terminate_backend", url, terminate),
+          way_of("postgres " + mode + ", kill -9 of the backend", url, kill)};
 }
 
 std::vector<way> ways_of(mariadb_server& server, std::string const& mode) {
   std::string const database = "session_" + mode;
-  auto const session =
-      "SELECT session FROM `" + database + "`.herdlock_" + mode + "_leases WHERE resource = 'job'";
-  auto const by = [=, &server](std::function<action()> const& prepare, action const& mend) {
-    return [=, &server] {
-      auto const url = server.url(database) + "?mode=" + mode;
-      return taking{.holder_url = url,
-                    .next_url = url,
-                    .prepare = [prepare](child_process&) { return prepare(); },
-                    .mend = mend};
-    };
+  auto const url = [=, &server] { return server.url(database) + "?mode=" + mode; };
+  auto const end = [=, &server](auto const&) {
+    return
+        [&server, id = server.sql("SELECT session FROM `" + database + "`.herdlock_" + mode +
+                                  "_leases WHERE resource = 'job'")] { server.sql("KILL " + id); };
   };
-  auto const ended_by_a_statement = [&server, session] {
-    return [&server, id = server.sql(session)] { server.sql("KILL " + id); };
-  };
-  auto const with_the_server = [&server] { return [&server] { server.kill(); }; };
-  return {
-      {"mysql " + mode + ", KILL", by(ended_by_a_statement, [] {})},
-      {"mysql " + mode + ", kill -9 of mariadbd", by(with_the_server, [&] { server.restart(); })}};
+  auto const kill = [&server](auto const&) { return [&server] { server.kill(); }; };
+  return {way_of("mysql " + mode + ", KILL", url, end),
+          way_of("mysql " + mode + ", kill -9 of mariadbd", url, kill, [&] { server.restart(); })};
 }
 
 way way_of(zookeeper_server& server, relay& between) {
@@ -138,14 +138,11 @@ class session : public cases_of_a_cut {
   std::string only_ = "all";
 };
 
-constexpr char const* session_help =
-#include "scenes/session_help.txt"
-    ;
-
 }  // namespace
 
 listed_scene const session_scene{
     "session", "How soon a command ends when the session behind its lock has, and what comes next",
-    session_help, false, made<session>};
+#include "scenes/session_help.txt"
+    , false, made<session>};
 
 }  // namespace herdlock::lab

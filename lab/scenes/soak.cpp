@@ -1,8 +1,5 @@
 // One lock, or some, passed around for as long as it takes.
 #include <herdlock/lock.hpp>
-#include <optional>
-#include <thread>
-#include <vector>
 
 #include "scenes/scenes.hpp"
 #include "scenes/soak_judge.hpp"
@@ -70,18 +67,23 @@ class soak : public scene {
     board->running = std::int64_t{processes_} * threads_;
     on.let_end();
     auto const begin = steady_ns();
-    for (int i = 0; i < processes_; ++i) {
-      on.processes().start("a process of the soak", [&] {
-        store const opened = open_here(where.url());
-        std::vector<std::jthread> threads;
-        for (int thread = 0; thread < threads_; ++thread) {
-          auto const resource = static_cast<std::size_t>(thread % resources_);
-          threads.emplace_back([&, resource] { pass_around(opened, prefix, resource, *board); });
-        }
-      });
-    }
+    on.processes().start_all(processes_, "process", [&](auto) {
+      store const opened = open_here(where.url());
+      std::vector<std::jthread> threads;
+      for (int thread = 0; thread < threads_; ++thread) {
+        threads.emplace_back(pass_around, std::cref(opened), prefix, thread % resources_,
+                             std::ref(*board));
+      }
+    });
     auto const trouble = awaited(on, *board);
-    tell_figures(on.out(), *board, in_seconds(steady_ns() - begin));
+    auto const seconds = in_seconds(steady_ns() - begin);
+    report& out = on.out();
+    report_counts({{"processes", processes_}, {"threads", threads_}, {"resources", resources_}},
+                  out);
+    report_counts(board->counts(), out);
+    out.figure("longest wait", in_ms(board->longest_wait_ns), "ms");
+    out.figure("seconds", seconds);
+    out.figure("per second", seconds > 0 ? static_cast<double>(board->done) / seconds : 0);
     judge_soak(*board, on.judged());
     if (!trouble) return;
     on.end();
@@ -108,39 +110,15 @@ class soak : public scene {
     return command_error(board.why.status(), std::string(board.why.text()));
   }
 
-  void tell_figures(report& out, soak_board const& board, double seconds) const {
-    auto const seen = seen_by_all(board.things);
-    auto const done = board.done.load();
-    out.figure("processes", processes_);
-    out.figure("threads", threads_);
-    out.figure("resources", resources_);
-    out.figure("hand-overs", done);
-    out.figure("overlaps", seen.overlaps);
-    out.figure("lost increments", done - seen.writes);
-    out.figure("fencing steps back", seen.steps_back);
-    out.figure("lost wake-ups", board.lost_wake_ups.load());
-    out.figure("lost leases", board.lost_leases.load());
-    out.figure("failures", board.failures.load());
-    out.figure("stalls over 1s", board.stalls.load());
-    out.figure("longest wait", in_ms(board.longest_wait_ns), "ms");
-    out.figure("seconds", seconds);
-    out.figure("per second", seconds > 0 ? static_cast<double>(done) / seconds : 0);
-  }
-
   std::string url_;
-  int processes_ = 4;
-  int threads_ = 4;
-  int resources_ = 1;
+  int processes_ = 4, threads_ = 4, resources_ = 1;
   std::int64_t hand_overs_ = 10'000;
 };
-
-constexpr char const* soak_help =
-#include "scenes/soak_help.txt"
-    ;
 
 }  // namespace
 
 listed_scene const soak_scene{"soak", "Pass one lock around for long; is it ever broken?",
-                              soak_help, false, made<soak>};
+#include "scenes/soak_help.txt"
+                              , false, made<soak>};
 
 }  // namespace herdlock::lab

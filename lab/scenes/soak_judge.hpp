@@ -1,12 +1,8 @@
 // What the processes of the soak share, and what is promised of it.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstdint>
-
-#include "stage/demand_none.hpp"
+#include "stage/clock.hpp"
+#include "stage/counts.hpp"
 #include "stage/guarded_thing.hpp"
 
 namespace herdlock::lab {
@@ -31,25 +27,28 @@ struct soak_board {
   bool take_turn() { return turns_left.fetch_sub(1) > 0; }
   void stop() { turns_left = 0; }
 
+  tallies counts() const {
+    auto const seen = seen_by_all(things);
+    return {{"hand-overs", done},
+            {"overlaps", seen.overlaps, "two were inside at once, {} times"},
+            {"lost increments", done - seen.writes, "{} increments were lost"},
+            {"fencing steps back", seen.steps_back, "a fencing token did not rise, {} times"},
+            {"lost wake-ups", lost_wake_ups,
+             "{} waits ended at their limit although the lock was passed on"},
+            {"lost leases", lost_leases, "{} leases were lost before their release"},
+            {"failures", failures, "the store failed {} times"},
+            {"stalls over 1s", stalls}};
+  }
+
   // From a release to the next grant. A resource that lay free while nobody asked has not stalled.
   void note_release(std::size_t resource, std::int64_t now_ns) { released_ns[resource] = now_ns; }
   void note_grant(std::size_t resource, std::int64_t now_ns, std::int64_t asked_ns) {
-    constexpr std::int64_t second_ns = 1'000'000'000;
     std::int64_t const released = released_ns[resource];
     raise_to(longest_wait_ns, now_ns - asked_ns);
-    if (released != 0 && now_ns - std::max(released, asked_ns) > second_ns) ++stalls;
+    stalls += released != 0 && in_seconds(now_ns - std::max(released, asked_ns)) > 1;
   }
 };
 
-inline void judge_soak(soak_board const& board, judge& by) {
-  auto const seen = seen_by_all(board.things);
-  demand_none(by, seen.overlaps, "two were inside at once, {} times");
-  demand_none(by, board.done - seen.writes, "{} increments were lost");
-  demand_none(by, seen.steps_back, "a fencing token did not rise, {} times");
-  demand_none(by, board.lost_wake_ups,
-              "{} waits ended at their limit although the lock was passed on");
-  demand_none(by, board.lost_leases, "{} leases were lost before their release");
-  demand_none(by, board.failures, "the store failed {} times");
-}
+inline void judge_soak(soak_board const& board, judge& by) { judge_counts(board.counts(), by); }
 
 }  // namespace herdlock::lab

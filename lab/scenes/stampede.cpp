@@ -1,29 +1,18 @@
 // A hot entry expires under many requests: how many load it? One mode after the other, with real
 // processes that share the cache and the database.
-#include <fmt/format.h>
-
 #include <CLI/StringTools.hpp>
-#include <algorithm>
 #include <herdlock/printable.hpp>
-#include <optional>
 #include <random>
-#include <string_view>
 
 #include "scenes/scenes.hpp"
 #include "scenes/stampede.hpp"
 #include "stage/place.hpp"
 #include "stage/temp_folder.hpp"
-#include "terminal/duration.hpp"
 #include "terminal/notice.hpp"
 #include "terminal/store_argument.hpp"
 
 namespace herdlock::lab {
 namespace {
-
-constexpr int max_expiries = 10'000;
-// To the database: of all processes, and of each.
-constexpr int max_connections = 256;
-constexpr int max_connections_each = 64;
 
 [[noreturn]] void refuse(std::string const& why) { throw command_error(exit_code::usage, why); }
 
@@ -52,7 +41,7 @@ class stampede final : public scene {
                "Real processes", "P");
     all.number("--requests", orders_.requests, {1, stampede_orders::max_requests},
                "Concurrent requests in each process", "R");
-    all.number("--expiries", orders_.expiries, {1, max_expiries}, "How often the entry expires");
+    all.number("--expiries", orders_.expiries, {1, 10'000}, "How often the entry expires");
     constexpr milliseconds minutes10{600'000};
     all.time("--load-time", orders_.origin.load_time, {milliseconds(1), minutes10},
              "How long the query takes");
@@ -95,8 +84,9 @@ class stampede final : public scene {
     {  // closed before a process is started
       origin opened(orders_.origin);
       opened.create();
-      int const shared = std::min(max_connections, opened.max_sessions() - 1) / orders_.processes;
-      orders_.connections = std::max(1, std::min({shared, max_connections_each, orders_.requests}));
+      // To the database at most: of all processes 256, of each 64.
+      int const shared = std::min(256, opened.max_sessions() - 1) / orders_.processes;
+      orders_.connections = std::max(1, std::min({shared, 64, orders_.requests}));
     }
     on.out().line(
         fmt::format("One product, {} × {} at once, {}; a load takes {}; the cache is in {}.",
@@ -116,8 +106,7 @@ class stampede final : public scene {
       }));
     }
     on.tell_nothing();
-    on.out().line("\n" + table_of(outcomes));
-    on.out().data() = json_of(outcomes);
+    tell_stampede(outcomes, on.out());
     if (on.out().wants_picture()) on.out().picture(picture_of(outcomes, where.shown()));
     for (auto const& each : outcomes) judge_stampede(each, on.judged());
     warnings->tell();
@@ -125,23 +114,19 @@ class stampede final : public scene {
 
  private:
   bool plays(std::string_view name) const {
-    return std::any_of(modes_.begin(), modes_.end(),
-                       [&](auto const* mode) { return name == mode->name; });
+    return std::ranges::any_of(modes_, [&](auto const* mode) { return name == mode->name; });
   }
 
   void read_modes() {
-    std::string names = "all";
-    for (guard_mode const& each : all_modes()) {
-      if (modes_text_ == "all") modes_.push_back(&each);
-      names += fmt::format(", {}", each.name);
-    }
-    if (modes_text_ == "all") return;
     for (std::string const& name : CLI::detail::split(modes_text_, ',')) {
       if (plays(name)) refuse(fmt::format("--mode {}: {} is twice there", modes_text_, name));
+      std::string names = "all";
       for (guard_mode const& each : all_modes()) {
-        if (name == each.name) modes_.push_back(&each);
+        if (name == each.name || modes_text_ == "all") modes_.push_back(&each);
+        names += fmt::format(", {}", each.name);
       }
-      if (!plays(name)) refuse(fmt::format("--mode {}: is none of {}", in_quotes(name), names));
+      if (modes_text_ == "all" || plays(name)) continue;
+      refuse(fmt::format("--mode {}: is none of {}", in_quotes(name), names));
     }
   }
 
@@ -171,14 +156,11 @@ class stampede final : public scene {
   std::vector<guard_mode const*> modes_;
 };
 
-constexpr char const* help =
-#include "scenes/stampede_help.txt"
-    ;
-
 }  // namespace
 
 listed_scene const stampede_scene{"stampede",
                                   "A hot entry expires under many requests: how many load it?",
-                                  help, true, made<stampede>};
+#include "scenes/stampede_help.txt"
+                                  , true, made<stampede>};
 
 }  // namespace herdlock::lab

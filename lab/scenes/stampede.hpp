@@ -2,21 +2,9 @@
 // mode came to.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <atomic>
-#include <cstdint>
-#include <functional>
-#include <herdlock/open.hpp>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
+#include <herdlock/cache.hpp>
 
 #include "scenes/origin.hpp"
-#include "stage/latencies.hpp"
-#include "stage/shared.hpp"
 #include "stage/shared_warnings.hpp"
 #include "stage/stage.hpp"
 
@@ -68,11 +56,21 @@ struct stampede_orders {
   static constexpr int max_requests = 100'000;
 
   /// A load may be slow, and may have to be done again by another process.
-  milliseconds load_limit() const;
+  milliseconds load_limit() const {
+    return std::chrono::seconds(30) + 3 * origin.load_time + 2 * claim_ttl;
+  }
   /// How long before the entry would expire the requests come; 0 where they come behind its expiry.
-  milliseconds head_start() const;
+  milliseconds head_start() const {
+    // A refresh that begins with the requests is to end before the entry does, on a slow machine
+    // too.
+    auto const span = origin.load_time + std::max(origin.load_time, milliseconds(100));
+    return mode->comes_early ? span : milliseconds(0);
+  }
   /// A process that hangs must not hang the scene; one that works on a slow machine must be let.
-  milliseconds patience() const;
+  milliseconds patience() const {
+    return std::chrono::seconds(60) + 5 * (requests / connections + 1) * origin.load_time +
+           5 * claim_ttl + milliseconds(std::int64_t{processes} * requests);
+  }
 };
 
 /// The cache of one process. Used on the executor of the values' store.
@@ -82,29 +80,26 @@ class scheme {
 
   virtual store const& values() const = 0;
   /// One request; throws when it fails.
-  virtual asio::awaitable<product> ask() = 0;
-  /// Goes up with each request that the cache has no answer for when it comes, so that it waits
-  /// for a load: its own or another's. What play_expiry() asks may count, too.
-  virtual std::int64_t waited() const = 0;
+  virtual awaitable<product> ask() = 0;
+  /// Misses: requests that the cache has no answer for when they come, so that they wait for a
+  /// load, their own or another's; what play_expiry() asks may count, too. Near hits: those that
+  /// are answered with what this process keeps.
+  virtual cache_stats stats() const = 0;
   /// Keeps the product as it is before the expiry, and returns when the requests are to come: with
   /// the expiry, or head_start() before it.
-  virtual asio::awaitable<void> play_expiry(product before) = 0;
+  virtual awaitable<void> play_expiry(product before) = 0;
   /// In each process, right before the requests come.
-  virtual asio::awaitable<void> get_ready() = 0;
-  /// Goes up with each request that is answered with what this process keeps.
-  virtual std::int64_t near_hits() const = 0;
+  virtual awaitable<void> get_ready() = 0;
   /// Takes the entry out of the store.
-  virtual asio::awaitable<void> remove() = 0;
+  virtual awaitable<void> remove() = 0;
   /// The first round trips: fails when a store cannot be used.
-  virtual asio::awaitable<void> look() = 0;
+  virtual awaitable<void> look() = 0;
 };
 
 /// Opens what the mode needs; asks no server. Throws command_error; herdlock::error for a mode that
 /// the stores cannot do.
 std::unique_ptr<scheme> make_scheme(stampede_orders const& orders,
-                                    std::function<asio::awaitable<product>()> load);
-
-asio::awaitable<void> sleep_for(milliseconds time);
+                                    std::function<awaitable<product>()> load);
 
 /// What the requests of an expiry may be answered.
 struct right_products {
@@ -144,18 +139,14 @@ struct herd_counts {
   std::int64_t waited = 0;     ///< requests that waited for a load, of those that followed, too
   std::int64_t errors = 0;     ///< requests that failed or got a wrong answer
   std::int64_t near_hits = 0;  ///< of the requests that came once more
-};
-struct shown_count {
-  char const* key;   ///< in the JSON
-  char const* head;  ///< in the table; empty: it is not there
-  std::int64_t herd_counts::*value;
-};
-inline constexpr shown_count shown_counts[] = {
-    {"answers", "answers", &herd_counts::answers},
-    {"waited", "waited for a load", &herd_counts::waited},
-    {"stale", "stale", &herd_counts::stale},
-    {"errors", "errors", &herd_counts::errors},
-    {"near_hits", "", &herd_counts::near_hits},
+
+  herd_counts& operator+=(herd_counts const& more) {
+    for (auto const each : {&herd_counts::answers, &herd_counts::stale, &herd_counts::waited,
+                            &herd_counts::errors, &herd_counts::near_hits}) {
+      this->*each += more.*each;
+    }
+    return *this;
+  }
 };
 
 /// One process. The figures are those of the last expiry, for whoever has seen it done.
@@ -237,8 +228,8 @@ inline void judge_stampede(stampede_outcome const& outcome, judge& into) {
                           outcome.counts.errors, outcome.first_error));
 }
 
-std::string table_of(std::vector<stampede_outcome> const& all);
-json json_of(std::vector<stampede_outcome> const& all);
+/// A table, and as data.
+void tell_stampede(std::vector<stampede_outcome> const& all, report& out);
 /// The timelines beside each other. `where` says where the cache is.
 std::string picture_of(std::vector<stampede_outcome> const& all, std::string const& where);
 

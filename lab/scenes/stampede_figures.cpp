@@ -1,10 +1,6 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "scenes/stampede.hpp"
 #include "stage/drawing.hpp"
+#include "stage/table_of.hpp"
 
 namespace herdlock::lab {
 
@@ -13,21 +9,17 @@ void stampede_outcome::add_expiry(stampede_board& board, std::int64_t go_ns) {
   std::vector<load_span> spans;
   for (std::size_t i = 0; i < board.each.size(); ++i) {
     herd_process const& one = board.each[i];
-    auto const* const its_answers = board.answers_of(i);
-    answered.insert(answered.end(), its_answers, its_answers + one.counts.answers);
-    for (auto const& answer : std::span(its_answers, its_answers + one.counts.answers)) {
+    for (auto const& answer : std::span(board.answers_of(i), one.counts.answers)) {
+      answered.push_back(answer);
       answered_ms.push_back(in_ms(answer.at_ns - one.started_ns));
     }
     auto const* const its_loads = board.loads_of(i);
-    spans.insert(spans.end(), its_loads,
-                 its_loads + std::min(one.loads.load(), stampede_board::max_loads));
-    for (auto const& each : shown_counts) counts.*each.value += one.counts.*each.value;
+    spans.insert(spans.end(), its_loads, its_loads + std::min(one.loads.load(), board.max_loads));
+    counts += one.counts;
   }
   first_error = board.all->first_error.text();
-  std::sort(answered.begin(), answered.end(),
-            [](auto const& a, auto const& b) { return a.at_ns < b.at_ns; });
-  std::sort(spans.begin(), spans.end(),
-            [](auto const& a, auto const& b) { return a.from_ns < b.from_ns; });
+  std::ranges::sort(answered, {}, &right_answer::at_ns);
+  std::ranges::sort(spans, {}, &load_span::from_ns);
   if (!answered.empty()) {
     last_answer_ms = std::max(last_answer_ms, in_ms(answered.back().at_ns - go_ns));
   }
@@ -47,27 +39,33 @@ void stampede_outcome::add_expiry(stampede_board& board, std::int64_t go_ns) {
 
 // -------------------------------------------------------------------------------- for reading
 
-std::string table_of(std::vector<stampede_outcome> const& all) {
-  std::vector<table::column> columns{{"mode", table::side::left}, {"loads/expiry"}};
-  for (auto const& each : shown_counts) {
-    if (*each.head) columns.push_back({each.head});
-  }
-  for (auto const* head : {"p50 ms", "p99 ms", "max ms", "last answer ms"}) {
-    columns.push_back({head});
-  }
-  table made(std::move(columns));
+void tell_stampede(std::vector<stampede_outcome> const& all, report& out) {
+  auto const tenths = [](double value) { return std::round(10 * value) / 10; };
+  json rows;
   std::string below;
   for (auto const& o : all) {
-    double const loads = static_cast<double>(o.loads) / o.played.expiries;
-    std::vector<std::string> cells{o.name(), fmt::format("{}", std::round(10 * loads) / 10)};
-    for (auto const& each : shown_counts) {
-      if (*each.head) cells.push_back(std::to_string(o.counts.*each.value));
-    }
-    for (double const ms :
-         {o.percentile_ms(0.5), o.percentile_ms(0.99), o.percentile_ms(1.0), o.last_answer_ms}) {
-      cells.push_back(fmt::format("{:.1f}", ms));
-    }
-    made.row(std::move(cells));
+    json const row = {{"mode", o.name()},
+                      {"processes", o.played.processes},
+                      {"requests", o.played.requests},
+                      {"expiries", o.played.expiries},
+                      {"loads", o.loads},
+                      {"answers", o.counts.answers},
+                      {"waited", o.counts.waited},
+                      {"stale", o.counts.stale},
+                      {"errors", o.counts.errors},
+                      {"near_hits", o.counts.near_hits},
+                      {"p50_ms", to_micros(o.percentile_ms(0.5))},
+                      {"p99_ms", to_micros(o.percentile_ms(0.99))},
+                      {"last_answer_ms", to_micros(o.last_answer_ms)},
+                      {"load_time_ms", o.played.origin.load_time.count()}};
+    out.data().push_back(row);
+    json& shown = rows.emplace_back(row);
+    shown["loads/expiry"] = tenths(1.0 * o.loads / o.played.expiries);
+    shown["waited for a load"] = o.counts.waited;
+    shown["p50 ms"] = tenths(o.percentile_ms(0.5));
+    shown["p99 ms"] = tenths(o.percentile_ms(0.99));
+    shown["max ms"] = tenths(o.percentile_ms(1));
+    shown["last answer ms"] = tenths(o.last_answer_ms);
     if (o.played.mode->keeps_near) {
       below += fmt::format(
           "\n{}: when the {} requests came once more, {} were answered from what their process "
@@ -77,27 +75,9 @@ std::string table_of(std::vector<stampede_outcome> const& all) {
     }
     if (!o.note.empty()) below += fmt::format("\n{}: {}\n", o.name(), o.note);
   }
-  std::string text = made.text() + below;
-  text.pop_back();
-  return text;
-}
-
-json json_of(std::vector<stampede_outcome> const& all) {
-  json list = json::array();
-  for (auto const& o : all) {
-    json& one = list.emplace_back();
-    one["mode"] = o.name();
-    one["processes"] = o.played.processes;
-    one["requests"] = o.played.requests;
-    one["expiries"] = o.played.expiries;
-    one["loads"] = o.loads;
-    for (auto const& each : shown_counts) one[each.key] = o.counts.*each.value;
-    one["p50_ms"] = to_micros(o.percentile_ms(0.5));
-    one["p99_ms"] = to_micros(o.percentile_ms(0.99));
-    one["last_answer_ms"] = to_micros(o.last_answer_ms);
-    one["load_time_ms"] = o.played.origin.load_time.count();
-  }
-  return list;
+  auto const text = table_of(rows, {"mode", "loads/expiry", "answers", "waited for a load", "stale",
+                                    "errors", "p50 ms", "p99 ms", "max ms", "last answer ms"});
+  out.line(("\n" + text + below).substr(0, text.size() + below.size()));
 }
 
 // ------------------------------------------------------------------------------- for looking at
@@ -118,7 +98,6 @@ constexpr double answers_at = 294;
 constexpr double tall = 170;  // each of the two
 constexpr double panel_height = answers_at + tall + 66;
 constexpr std::size_t panels_abreast = 4;
-
 constexpr std::size_t max_drawn = 250;
 
 // Every n-th, so that the shape stays; the first and the last are always there.
@@ -195,18 +174,15 @@ std::string picture_of(std::vector<stampede_outcome> const& all, std::string con
   std::size_t const abreast = std::min(all.size(), panels_abreast);
   std::size_t const lines = (all.size() + abreast - 1) / abreast;
   double const step = panel_width + panel_gap;
-  double const width =
-      std::max(2 * margin + static_cast<double>(abreast) * step - panel_gap, 640.0);
+  double const width = std::max(2 * margin + abreast * step - panel_gap, 640.0);
   auto const& played = all.front().played;
-  drawing made(width, head_height + static_cast<double>(lines) * panel_height,
-               "A hot entry expires: how many load it?",
+  drawing made(width, head_height + lines * panel_height, "A hot entry expires: how many load it?",
                fmt::format("{} × {} requests at once; a load takes {}; the cache is in {}",
                            counted(played.processes, "process", "processes"), played.requests,
                            cli::say(played.origin.load_time), where));
   double const span = last_moment(all);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    draw(made, all[i], margin + static_cast<double>(i % abreast) * step,
-         head_height + static_cast<double>(i / abreast) * panel_height, span);
+    draw(made, all[i], margin + i % abreast * step, head_height + i / abreast * panel_height, span);
   }
   return std::move(made).document();
 }

@@ -1,11 +1,5 @@
-#include <algorithm>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <herdlock/cache.hpp>
 #include <herdlock/keyed_mutex.hpp>
 #include <herdlock/lock.hpp>
-#include <stdexcept>
 
 #include "scenes/stampede.hpp"
 #include "stage/place.hpp"
@@ -50,18 +44,11 @@ template <class Codec>
 class cached_scheme final : public scheme {
  public:
   using cache_type = cache<product, Codec>;
-  using load_product = std::function<asio::awaitable<product>()>;
+  using load_product = std::function<awaitable<product>()>;
 
   cached_scheme(stampede_orders const& orders, load_product load)
-      : mode_(*orders.mode),
-        load_time_(orders.origin.load_time),
+      : orders_(orders),
         load_(std::move(load)),
-        key_(orders.key),
-        values_(open_here(orders.store_url)),
-        locks_(mode_.has_locks ? open_here(orders.locks_url) : values_),
-        mutex_({.max_waiters_per_key = stampede_orders::max_requests,
-                .executor = values_.get_executor()}),
-        expiring_(values_, expiring(orders)),
         cache_(mode_.has_locks ? cache_type(values_, locks_, lasting(orders), own_loader())
                                : cache_type(values_, lasting(orders), own_loader())) {
     // The library takes it for no mistake: a store in this process has its values as near as can
@@ -73,9 +60,9 @@ class cached_scheme final : public scheme {
 
   store const& values() const override { return values_; }
 
-  asio::awaitable<product> ask() override {
+  awaitable<product> ask() override {
     if (mode_.who == guard_mode::loader::of_the_cache) {
-      auto found = co_await cache_.async_get_or_load(key_.str(), asio::use_awaitable);
+      auto found = co_await cache_.async_get_or_load(key_, use_awaitable);
       if (!found) throw std::runtime_error("the product is said not to exist");
       co_return std::move(*found);
     }
@@ -83,77 +70,73 @@ class cached_scheme final : public scheme {
     ++waited_;
     keyed_mutex::guard held;
     if (mode_.who == guard_mode::loader::each_process) {
-      held = co_await mutex_.async_lock(key_.str(), asio::use_awaitable);
+      held = co_await mutex_.async_lock(key_, use_awaitable);
       if (auto hit = co_await get()) co_return std::move(*hit);
     }
     product loaded = co_await load_();
-    co_await cache_.async_put(key_.str(), loaded, asio::use_awaitable);
+    co_await cache_.async_put(key_, loaded, use_awaitable);
     co_return loaded;
   }
 
-  std::int64_t waited() const override {
-    if (mode_.who != guard_mode::loader::of_the_cache) return waited_;
-    return static_cast<std::int64_t>(cache_.stats().misses);
+  cache_stats stats() const override {
+    auto all = cache_.stats();
+    if (mode_.who != guard_mode::loader::of_the_cache) all.misses = waited_;
+    return all;
   }
 
-  asio::awaitable<void> play_expiry(product before) override {
+  awaitable<void> play_expiry(product before) override {
     if (mode_.comes_early) {
       // The election goes by the time that the entry's own load took. That of the old entry is
       // played, not asked of the database, so that its log has the loads of the requests alone.
       co_await remove();
-      auto loader = [this, before]() -> asio::awaitable<std::optional<product>> {
-        co_await sleep_for(load_time_);
+      auto loader = [this, before]() -> awaitable<std::optional<product>> {
+        co_await sleep_for(orders_.origin.load_time);
         co_return before;
       };
-      co_await expiring_.async_get_or_load(key_.str(), loader, asio::use_awaitable);
+      co_await expiring_.async_get_or_load(key_, loader, use_awaitable);
       co_return co_await sleep_for(least_age);
     }
-    co_await expiring_.async_put(key_.str(), before, asio::use_awaitable);
+    co_await expiring_.async_put(key_, before, use_awaitable);
     while (co_await get()) co_await sleep_for(milliseconds(5));
   }
 
   // What the processes kept of the product before its expiry is not served behind a fence.
-  asio::awaitable<void> get_ready() override {
-    if (mode_.keeps_near) co_await cache_.async_fence(asio::use_awaitable);
+  awaitable<void> get_ready() override {
+    if (mode_.keeps_near) co_await cache_.async_fence(use_awaitable);
   }
 
-  std::int64_t near_hits() const override {
-    return static_cast<std::int64_t>(cache_.stats().near_hits);
-  }
+  awaitable<void> remove() override { co_await cache_.async_invalidate(key_, use_awaitable); }
 
-  asio::awaitable<void> remove() override {
-    co_await cache_.async_invalidate(key_.str(), asio::use_awaitable);
-  }
-
-  asio::awaitable<void> look() override {
-    if (mode_.has_locks) co_await lock(locks_, key_.str()).async_inspect(asio::use_awaitable);
+  awaitable<void> look() override {
+    if (mode_.has_locks) co_await lock(locks_, key_).async_inspect(use_awaitable);
     co_await get();
   }
 
  private:
   // What is there and fresh.
-  asio::awaitable<std::optional<product>> get() {
-    cached<product> found = co_await cache_.async_get(key_.str(), asio::use_awaitable);
+  awaitable<std::optional<product>> get() {
+    cached<product> found = co_await cache_.async_get(key_, use_awaitable);
     co_return found ? std::optional(*std::move(found)) : std::nullopt;
   }
 
   // It may run behind an answer, and owns what it uses.
   auto own_loader() const {
-    auto load = [query = load_]() -> asio::awaitable<std::optional<product>> {
+    auto load = [query = load_]() -> awaitable<std::optional<product>> {
       co_return co_await query();
     };
     return owned_loader(values_.get_executor(), std::move(load));
   }
 
-  guard_mode const& mode_;
-  milliseconds const load_time_;
+  stampede_orders const& orders_;
   load_product const load_;
-  cache_key const key_;
-  store const values_;
-  store const locks_;
-  keyed_mutex mutex_;
-  std::int64_t waited_ = 0;
-  cache_type const expiring_;
+  guard_mode const& mode_ = *orders_.mode;
+  std::string const& key_ = orders_.key;
+  store const values_ = open_here(orders_.store_url);
+  store const locks_ = mode_.has_locks ? open_here(orders_.locks_url) : values_;
+  keyed_mutex mutex_{
+      {.max_waiters_per_key = stampede_orders::max_requests, .executor = values_.get_executor()}};
+  std::uint64_t waited_ = 0;
+  cache_type const expiring_{values_, expiring(orders_)};
   cache_type const cache_;
 };
 
@@ -180,33 +163,12 @@ constexpr guard_mode modes[] = {
 
 }  // namespace
 
-asio::awaitable<void> sleep_for(milliseconds time) {
-  asio::steady_timer timer(co_await asio::this_coro::executor, time);
-  co_await timer.async_wait(asio::use_awaitable);
-}
-
 std::span<guard_mode const> all_modes() { return modes; }
 
-milliseconds stampede_orders::head_start() const {
-  if (!mode->comes_early) return milliseconds{0};
-  // A refresh that begins with the requests is to end before the entry does, on a slow machine too.
-  return origin.load_time + std::max(origin.load_time, milliseconds{100});
-}
-
-milliseconds stampede_orders::load_limit() const {
-  return std::chrono::seconds(30) + 3 * origin.load_time + 2 * claim_ttl;
-}
-
-milliseconds stampede_orders::patience() const {
-  auto const rounds = requests / connections + 1;
-  return std::chrono::seconds(60) + 5 * rounds * origin.load_time + 5 * claim_ttl +
-         milliseconds(std::int64_t{processes} * requests);
-}
-
 std::unique_ptr<scheme> make_scheme(stampede_orders const& orders,
-                                    std::function<asio::awaitable<product>()> load) {
+                                    std::function<awaitable<product>()> load) {
   if (orders.mode->has_fields) {
-    return std::make_unique<cached_scheme<product_fields>>(orders, std::move(load));
+    return std::make_unique<cached_scheme<codec<product>>>(orders, std::move(load));
   }
   return std::make_unique<cached_scheme<product_json>>(orders, std::move(load));
 }

@@ -3,12 +3,9 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <array>
-#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <herdlock/lock.hpp>
-#include <optional>
 
 #include "stage/place.hpp"
 
@@ -20,7 +17,6 @@ using namespace std::chrono_literals;
 constexpr acquire_options usual{.ttl = 30s, .wait = 60s};
 constexpr acquire_options of_crash{.ttl = crash_ttl, .wait = 60s};
 constexpr milliseconds round_time = 1s;
-constexpr milliseconds hand_over_time = 3s;
 constexpr std::size_t most_hand_overs = 4096;
 
 [[noreturn]] void give_up(std::string const& why) {
@@ -36,11 +32,6 @@ void start(stage& on, std::function<void()> const& work) {
       give_up(e.what());
     }
   });
-}
-
-void finish(stage& on) {
-  on.await_end();
-  on.clear();
 }
 
 lease held_or_give_up(acquired held, char const* why) {
@@ -95,7 +86,7 @@ double rate_of(std::string const& url, int users) {
 std::vector<double> rate_in_a_process(stage& on, std::string const& url, int users) {
   shared<std::atomic<double>> rate;
   start(on, [&] { *rate = rate_of(url, users); });
-  finish(on);
+  on.await_end();
   return {*rate};
 }
 
@@ -128,12 +119,12 @@ void contend(lock const& where, burst_board& board) {
     if (board.released_ns != 0) {
       board.took_ms.at(board.count++) = in_ms(acquired_ns - board.released_ns);
     }
-    std::this_thread::sleep_for(1ms);
+    nap();
     board.released_ns = steady_ns();
     held.release();
     ::pthread_barrier_wait(&board.gate);
     bool const full = board.count + contenders > most_hand_overs;
-    if (full || steady_ns() - begin > in_ns(hand_over_time)) board.over = true;
+    if (full || steady_ns() - begin > in_ns(3s)) board.over = true;
   }
 }
 
@@ -154,7 +145,7 @@ std::vector<double> hand_overs(stage& on, std::string const& url) {
   for (int i = 0; i < contenders; ++i) {
     start(on, [&] { contend(lock(open_here(url), name), *board); });
   }
-  finish(on);
+  on.await_end();
   return {board->took_ms.begin(), board->took_ms.begin() + board->count.load()};
 }
 
@@ -171,7 +162,7 @@ std::vector<double> take_over(stage& on, std::string const& url) {
   });
   start(on, [&] {
     lock const where(open_here(url), name);
-    while (!*holding) std::this_thread::sleep_for(1ms);
+    while (!*holding) nap();
     where.inspect();
     *waiting = true;
     lease const held = held_or_give_up(where.acquire(of_crash),
@@ -184,7 +175,7 @@ std::vector<double> take_over(stage& on, std::string const& url) {
   on.pass(100ms);
   auto const killed = steady_ns();
   on.processes().kill(0);
-  finish(on);
+  on.await_end();
   return {in_ms(*granted_ns - killed)};
 }
 

@@ -1,9 +1,6 @@
 // What is measured of one store, and the measuring.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "stage/stage.hpp"
 
 namespace herdlock::lab {
@@ -12,8 +9,9 @@ namespace herdlock::lab {
 inline constexpr milliseconds crash_ttl{3000};
 inline constexpr int contenders = 8;
 
-/// Each is one round, in processes of its own, which open the store. Throws command_error
-/// (unavailable) when the store cannot be used, or does not get anywhere within a minute.
+/// Each is one round, in processes of its own, which open the store; the caller clears the stage.
+/// Throws command_error (unavailable) when the store cannot be used, or does not get anywhere
+/// within a minute.
 using measure = std::vector<double>(stage& on, std::string const& url);
 
 measure pairs_per_second;  ///< acquire+release one after the other

@@ -1,14 +1,10 @@
 // What a lock costs on each of some stores, measured side by side.
-#include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
-#include <vector>
 
 #include "scenes/scenes.hpp"
 #include "scenes/store_figures.hpp"
 #include "stage/drawing.hpp"
-#include "stage/latencies.hpp"
 #include "stage/place.hpp"
 #include "stage/table_of.hpp"
 
@@ -21,17 +17,14 @@ constexpr std::pair<char const*, measure*> measurements[] = {{"pairs", pairs_per
                                                              {"take-over", take_over}};
 
 struct measured_store {
-  std::string url;
-  std::string name;                                ///< the URL without the password
+  std::string url, name;                           ///< to be opened; to be shown
   std::string trouble{};                           ///< why it could not be measured; empty: it was
   std::map<measure*, std::vector<double>> seen{};  ///< in all rounds
 };
 
 // A figure of a store: its key in the data, and how it is drawn.
 struct column {
-  char const* key;
-  char const* head;
-  char const* below;
+  char const *key, *head, *below;
   bool is_time;  ///< in milliseconds: less is better
   measure* of;
   double share;  ///< the median: 0.5
@@ -151,8 +144,8 @@ class stores_side_by_side : public scene {
     } catch (command_error const& e) {
       if (e.code() != exit_code::unavailable) throw;
       to.trouble = e.what();
-      on.clear();
     }
+    on.clear();
   }
 
   std::vector<std::string> urls_;

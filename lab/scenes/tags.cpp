@@ -4,13 +4,13 @@
 
 #include <herdlock/cache.hpp>
 #include <map>
-#include <optional>
-#include <sstream>
+#include <regex>
 #include <support/redis_server.hpp>
 
 #include "scenes/scenes.hpp"
 #include "stage/own_server.hpp"
 #include "stage/place.hpp"
+#include "stage/table_of.hpp"
 
 namespace herdlock::lab {
 namespace {
@@ -20,19 +20,12 @@ using herdlock_test::redis_server;
 using texts = cache<std::string>;
 using names = std::vector<std::string>;
 
-constexpr char const* help =
-#include "scenes/tags_help.txt"
-    ;
-
 cache_options tagged(near_cache how, std::int64_t entries) {
-  cache_options options{.prefix = "s:", .ttl = 1h};
-  options.format = cache_format::framed;
+  cache_options options{.prefix = "s:", .ttl = 1h, .format = cache_format::framed, .near = how};
   options.tags = [](std::string_view) { return names{"t"}; };
   options.tag_max_age = 1h;  // so only the fence, and pushes, tell
-  options.near = how;
   options.near_entries = static_cast<std::size_t>(entries) + 1000;
   options.near_bytes = std::size_t{1} << 30;
-  options.hot_keys = std::nullopt;
   return options;
 }
 
@@ -61,14 +54,12 @@ std::int64_t kept_of(texts const& from, std::vector<names> const& keys) {
 
 // What the server has executed, but for what it and the watch over a connection do by themselves.
 void count_commands(redis_server const& server, tags_round& into) {
-  std::istringstream lines(server.cli("INFO commandstats"));
-  std::string const begins = "cmdstat_", counts = ":calls=";
-  for (std::string line; std::getline(lines, line);) {
-    auto const at = line.find(counts);
-    if (line.rfind(begins, 0) != 0 || at == line.npos) continue;
-    auto const name = line.substr(begins.size(), at - begins.size());
-    if (name == "ping" || name == "info" || name.rfind("config", 0) == 0) continue;
-    auto const calls = std::stol(line.substr(at + counts.size()));
+  auto const told = server.cli("INFO commandstats");
+  std::regex const line("cmdstat_([^:]+):calls=([0-9]+)");
+  for (std::sregex_iterator at(told.begin(), told.end(), line), end; at != end; ++at) {
+    std::string const name = (*at)[1];
+    if (name == "ping" || name == "info" || name.starts_with("config")) continue;
+    auto const calls = std::stol((*at)[2]);
     into.steps += calls;
     if (name == "evalsha" || name == "eval") into.scripts += calls;
   }
@@ -94,8 +85,7 @@ class tags final : public scene {
     }
     for (std::int64_t round = 0; round < rounds_; ++round) {
       throw_if_interrupted();
-      on.tell(fmt::format("round {} of {}", round + 1, rounds_),
-              static_cast<double>(round) / static_cast<double>(rounds_));
+      on.tell(fmt::format("round {} of {}", round + 1, rounds_), 1.0 * round / rounds_);
       play_round(on, server, one, other, keys, std::to_string(round));
       one.invalidate_tag("t");
     }
@@ -123,21 +113,20 @@ class tags final : public scene {
     seen.stale_kept = kept_of(one, keys);
     seen.stale_in_store = entries_ - read_all(other, keys, value + " anew");
     judge_tags(seen, on.judged());
-    on.out().line(fmt::format(
-        "{} entries: {} kept; the end of the tag {:.2f} ms, {} scripts, {} steps in them; {} keys "
-        "and {} bytes for the tag; behind the fence {} stale near hits, {} stale in the store",
-        seen.entries, seen.kept, took_ms, seen.scripts, seen.steps, seen.keys, seen.bytes,
-        seen.stale_kept, seen.stale_in_store));
-    on.out().data()["rounds"].push_back({{"entries", seen.entries},
-                                         {"loaded", seen.loaded},
-                                         {"kept", seen.kept},
-                                         {"end_ms", to_micros(took_ms)},
-                                         {"scripts", seen.scripts},
-                                         {"steps", seen.steps},
-                                         {"keys", seen.keys},
-                                         {"bytes", seen.bytes},
-                                         {"stale_near_hits", seen.stale_kept},
-                                         {"stale_in_store", seen.stale_in_store}});
+    json const row = {{"entries", seen.entries},
+                      {"loaded", seen.loaded},
+                      {"kept", seen.kept},
+                      {"end_ms", to_micros(took_ms)},
+                      {"scripts", seen.scripts},
+                      {"steps", seen.steps},
+                      {"keys", seen.keys},
+                      {"bytes", seen.bytes},
+                      {"stale_near_hits", seen.stale_kept},
+                      {"stale_in_store", seen.stale_in_store}};
+    on.out().line(
+        table_of(json::array({row}), {"entries", "kept", "end_ms", "scripts", "steps", "keys",
+                                      "bytes", "stale_near_hits", "stale_in_store"}));
+    on.out().data()["rounds"].push_back(row);
   }
 
   std::int64_t entries_ = 100'000;
@@ -148,6 +137,7 @@ class tags final : public scene {
 
 listed_scene const tags_scene{
     "tags", "One tag of many entries ends: what it costs, and that none of them is served after it",
-    help, false, made<tags>};
+#include "scenes/tags_help.txt"
+    , false, made<tags>};
 
 }  // namespace herdlock::lab

@@ -1,11 +1,7 @@
 // The judge of `tags`.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <cstdint>
-
-#include "stage/report.hpp"
+#include "stage/counts.hpp"
 
 namespace herdlock::lab {
 
@@ -37,12 +33,10 @@ inline void judge_tags(tags_round const& seen, judge& into) {
   into.demand(seen.scripts == 1 && seen.steps <= 10,
               fmt::format("the end of the tag was {} scripts of {} steps, not one of 10 at most",
                           seen.scripts, seen.steps));
-  into.demand(
-      seen.stale_kept == 0,
-      fmt::format("{} entries that were kept were served behind the fence", seen.stale_kept));
-  into.demand(
-      seen.stale_in_store == 0,
-      fmt::format("{} entries that were stored were served behind the fence", seen.stale_in_store));
+  judge_counts(
+      {{"kept", seen.stale_kept, "{} entries that were kept were served behind the fence"},
+       {"stored", seen.stale_in_store, "{} entries that were stored were served behind the fence"}},
+      into);
 }
 
 }  // namespace herdlock::lab

@@ -1,27 +1,18 @@
 // A leader is stopped: how soon does another lead, and do ever two?
-#include <optional>
 #include <random>
 #include <support/postgres_server.hpp>
 #include <support/redis_server.hpp>
 #include <support/zookeeper_server.hpp>
 
-#include "scenes/contest.hpp"
 #include "scenes/scenes.hpp"
 #include "scenes/takeover_judge.hpp"
-#include "stage/latencies.hpp"
 #include "stage/place.hpp"
 #include "stage/table_of.hpp"
-#include "stage/temp_folder.hpp"
-#include "terminal/store_argument.hpp"
 
 namespace herdlock::lab {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr char const* takeover_help =
-#include "scenes/takeover_help.txt"
-    ;
 
 constexpr int candidates = 3;
 
@@ -57,8 +48,8 @@ class takeover : public scene {
     json& data = on.out().data() = json::array();
     for (auto const& url : urls_) {
       for (auto const how : stops) {
-        auto const share = 1.0 / static_cast<double>(urls_.size() * stops.size());
-        auto const found = measured(on, url, how, static_cast<double>(data.size()) * share, share);
+        auto const share = 1.0 / (urls_.size() * stops.size());
+        auto const found = measured(on, url, how, data.size() * share, share);
         auto const broken_before = on.judged().broken().size();
         judge_takeover(found, ttl_ + excess_, on.judged());
         data.push_back(json_of(found, on.judged().broken().size() == broken_before));
@@ -76,9 +67,8 @@ class takeover : public scene {
     using namespace herdlock_test;
     auto const wanted = [this](char const* name) { return only_ == "all" || only_ == name; };
     if (wanted("redis")) urls_.push_back(redis_server::shared().url());
-    if (wanted("sqlite")) {
-      urls_.push_back(cli::sqlite_url(folder_.emplace().path() / "takeover.db"));
-    }
+    if (wanted("sqlite"))
+      urls_.push_back(file_.emplace(std::string(), place::without_url::file).url());
     if (wanted("postgres")) urls_.push_back(postgres_server::shared().fresh_url());
     if (wanted("zookeeper")) {
       auto& server = zookeeper_server::shared();
@@ -97,7 +87,7 @@ class takeover : public scene {
     shared<contest_board> board;
     try {
       place const where(url, place::without_url::file);
-      contest between(on, *board, {url, resource(fresh_name()), ttl_}, candidates);
+      contest between(on, *board, {url, resource(fresh_name()), ttl_, candidates});
       between.start();
       for (int round = 0; round < rounds_; ++round) {
         on.tell(
@@ -124,10 +114,8 @@ class takeover : public scene {
 
   json json_of(takeover_figures const& of, bool kept) const {
     json one{{"store", of.store}, {"stop", name_of(of.how)}};
-    if (!of.trouble.empty()) {
-      one["error"] = of.trouble;
-      if (kept) return one;
-    }
+    if (!of.trouble.empty()) one["error"] = of.trouble;
+    if (!of.trouble.empty() && kept) return one;
     one["ttl_ms"] = ttl_.count();
     one["excess_ms"] = excess_.count();
     one["rounds"] = of.took_ms.size();
@@ -143,13 +131,11 @@ class takeover : public scene {
 
   std::vector<std::string> urls_;
   bool on_servers_ = false;
-  std::string only_ = "all";
+  std::string only_ = "all", stop_ = "all";
   int rounds_ = 10;
-  milliseconds ttl_ = 2s;
-  milliseconds excess_ = 1s;
-  std::string stop_ = "all";
+  milliseconds ttl_ = 2s, excess_ = 1s;
 
-  std::optional<temp_folder> folder_;
+  std::optional<place> file_;
   std::minstd_rand random_{std::random_device()()};
 };
 
@@ -158,6 +144,7 @@ class takeover : public scene {
 listed_scene const takeover_scene{"takeover",
                                   "A leader is stopped: how soon does another lead, and do ever "
                                   "two?",
-                                  takeover_help, false, made<takeover>};
+#include "scenes/takeover_help.txt"
+                                  , false, made<takeover>};
 
 }  // namespace herdlock::lab

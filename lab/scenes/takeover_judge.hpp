@@ -1,13 +1,8 @@
 // What is found out about one way of stopping a leader on one store, and what is promised of it.
 #pragma once
 
-#include <algorithm>
-#include <herdlock/types.hpp>
-#include <string>
-#include <vector>
-
-#include "scenes/contest_board.hpp"
-#include "stage/demand_none.hpp"
+#include "scenes/contest.hpp"
+#include "stage/counts.hpp"
 
 namespace herdlock::lab {
 
@@ -19,17 +14,16 @@ struct takeover_figures {
   guarded_thing::findings acts{};   ///< refused: in an older term than one that had acted
   std::string trouble{};            ///< why it could not be measured; empty: it was
 
-  double worst_ms() const {
-    return took_ms.empty() ? 0 : *std::max_element(took_ms.begin(), took_ms.end());
-  }
+  double worst_ms() const { return percentile(took_ms, 1); }
 };
 
 /// `longest`: until another leads. It is not promised of a hand-over, which depends on the store's
 /// round trip.
 inline void judge_takeover(takeover_figures const& of, milliseconds longest, judge& by) {
   auto const what = fmt::format("{}, {}", of.store, name_of(of.how));
-  demand_none(by, of.acts.overlaps, "work began while another's ran, {} times", what);
-  demand_none(by, of.acts.refused, "{} acts in an older term than one that had acted", what);
+  judge_counts({{"overlaps", of.acts.overlaps, "work began while another's ran, {} times"},
+                {"refused", of.acts.refused, "{} acts in an older term than one that had acted"}},
+               by, what);
   bool const in_time = of.worst_ms() <= static_cast<double>(longest.count());
   by.demand(of.how == leader_stop::graceful || in_time,
             fmt::format("{}: nobody led for {:.1f} ms, longer than the {} ms that are promised",

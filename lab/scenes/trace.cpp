@@ -3,17 +3,13 @@
 #include "scenes/trace.hpp"
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/use_future.hpp>
 #include <future>
 #include <herdlock/cache.hpp>
-#include <random>
 #include <regex>
-#include <support/child_process.hpp>
 #include <support/redis_server.hpp>
 
 #include "scenes/scenes.hpp"
+#include "stage/coroutines.hpp"
 #include "stage/own_server.hpp"
 #include "stage/place.hpp"
 #include "stage/programs.hpp"
@@ -23,7 +19,6 @@ namespace herdlock::lab {
 namespace trace {
 namespace {
 
-namespace asio = boost::asio;
 using namespace std::chrono_literals;
 using herdlock_test::child_process;
 using herdlock_test::redis_server;
@@ -58,11 +53,11 @@ void read_until_stopped(zipf const& popularity, board& seen, std::string const& 
                                           .fleet_threshold = 1000});
   std::mt19937_64 random(std::random_device{}());
   // All of them on the store's executor, which has one thread.
-  auto const read = [&]() -> asio::awaitable<void> {
+  auto const read = [&]() -> awaitable<void> {
     while (!seen.now->stop) {
       std::size_t const rank = popularity.draw(random);
       seen.note_read(rank);
-      co_await texts.async_get(fmt::format("{:014}", rank), asio::as_tuple(asio::use_awaitable));
+      co_await texts.async_get(fmt::format("{:014}", rank), asio::as_tuple(use_awaitable));
     }
   };
   std::vector<std::future<void>> all;
@@ -96,10 +91,9 @@ class played : public scene {
     fill(server, keys_);
     board seen(keys_);
     zipf const popularity(keys_, exponent_);
-    for (int i = 0; i < processes_; ++i) {
-      on.processes().start(fmt::format("process {}", i + 1),
-                           [&] { read_until_stopped(popularity, seen, server.url(), callers_); });
-    }
+    on.processes().start_all(processes_, "process", [&](std::size_t) {
+      read_until_stopped(popularity, seen, server.url(), callers_);
+    });
     on.meanwhile([&seen, next_ns = steady_ns()]() mutable {
       if (steady_ns() < next_ns) return;
       next_ns = steady_ns() + in_ns(1s);
@@ -121,34 +115,35 @@ class played : public scene {
   }
 
  private:
-  struct answer {
-    std::vector<std::size_t> ranks;  // the hottest first
-    double took_s = 0;
-  };
-
   bool wants(char const* source) const { return source_ == "all" || source_ == source; }
 
   findings ask(stage& on, redis_server const& server, board& seen, double reads_before) {
+    auto const hot = [&](words const& more) {
+      words argv{command_, "hot", "--store", server.url(), "--top", "16", "--json"};
+      argv.insert(argv.end(), more.begin(), more.end());
+      return run(on, seen, std::move(argv));
+    };
+    words const clients{"--source", "clients"};
+    words const lfu{"--source", "lfu", "--max-rate", "10000000"};
+    words const monitor{"--source", "monitor", "--for", "2s", "--yes"};
     findings all;
     if (wants("clients")) {
-      auto made = hot(on, server, {"--source", "clients"});
+      all.clients = hot(clients);
       // Reports live for some seconds: a machine may have stood still for longer.
-      if (made.ranks.size() < first_of_all) {
+      if (all.clients->found < first_of_all) {
         on.pass(2s);
-        made = hot(on, server, {"--source", "clients"});
+        all.clients = hot(clients);
       }
-      all.clients = told(on, "clients", made, seen);
-      if (times_ != 0) all.clients_took_s = made.took_s;
+      tell(on, "clients", *all.clients);
+      if (times_ != 0) all.clients_took_s = all.clients->took_s;
     }
-    words const lfu{"--source", "lfu", "--max-rate", "10000000"};
-    if (wants("lfu")) all.lfu = told(on, "lfu", hot(on, server, lfu), seen);
+    if (wants("lfu")) tell(on, "lfu", all.lfu.emplace(hot(lfu)));
     if (wants("lfu") && times_ != 0) {
+      words const beside{"redis-cli", "-p", std::to_string(server.port()), "--hotkeys"};
       std::vector<double> shares;
       while (shares.size() < pairs) {
-        auto const beside =
-            run(on, {"redis-cli", "-p", std::to_string(server.port()), "--hotkeys"});
-        told(on, "redis-cli --hotkeys", beside, seen);
-        shares.push_back(told(on, "lfu", hot(on, server, lfu), seen).took_s / beside.took_s);
+        double const took_s = tell(on, "redis-cli --hotkeys", run(on, seen, beside)).took_s;
+        shares.push_back(tell(on, "lfu", hot(lfu)).took_s / took_s);
       }
       std::sort(shares.begin(), shares.end());
       all.lfu_share = shares[pairs / 2];
@@ -157,11 +152,8 @@ class played : public scene {
       on.out().data()["lfu_beside_redis_cli"] = *all.lfu_share;
     }
     if (wants("monitor")) {
-      answer made;
-      auto const meanwhile = seen.reads_a_second([&] {
-        made = hot(on, server, {"--source", "monitor", "--for", "2s", "--yes"});
-      });
-      all.monitor = told(on, "monitor", made, seen);
+      auto const meanwhile = seen.reads_a_second([&] { all.monitor = hot(monitor); });
+      tell(on, "monitor", *all.monitor);
       on.out().line(fmt::format("{:22} {:.0f} reads/s meanwhile, {:.2f} of those before", "",
                                 meanwhile, meanwhile / reads_before));
       on.out().data()["reads_a_second_beside_monitor"] = to_micros(meanwhile);
@@ -169,33 +161,27 @@ class played : public scene {
     return all;
   }
 
-  answer hot(stage& on, redis_server const& server, words const& more) const {
-    words argv{command_, "hot", "--store", server.url(), "--top", "16", "--json"};
-    argv.insert(argv.end(), more.begin(), more.end());
-    return run(on, std::move(argv));
-  }
-
-  static answer run(stage& on, words argv) {
+  // Beside the truth of the moment when it has answered.
+  static finding run(stage& on, board const& seen, words argv) {
     child_process asked({.argv = std::move(argv)});
     auto const began = steady_ns();
     on.await("a source did not answer", [&] { return !asked.running(); });
-    answer made{.ranks = {}, .took_s = in_seconds(steady_ns() - began)};
+    double const took_s = in_seconds(steady_ns() - began);
     auto const status = asked.wait();
     if (!status || status->code != 0) {
       throw command_error(exit_code::unavailable, asked.output() + asked.errors());
     }
     std::string const text = asked.output();
-    std::regex const key("key(?:name)?\"?: *\"" + std::string(key_prefix) + "([0-9]+)\"");
+    std::regex const key(fmt::format("key(?:name)?\"?: *\"{}([0-9]+)\"", key_prefix));
+    std::vector<std::size_t> ranks;  // the hottest first
     for (std::sregex_iterator at(text.begin(), text.end(), key), end; at != end; ++at) {
-      made.ranks.push_back(std::stoul((*at)[1]));
+      ranks.push_back(std::stoul((*at)[1]));
     }
     if (auto const notes = asked.errors(); !notes.empty()) on.out().line(notes);
-    return made;
+    return {ranks, seen.truth(), took_s};
   }
 
-  // Beside the truth of this moment.
-  static finding told(stage& on, char const* who, answer const& made, board const& seen) {
-    finding const one(made.ranks, seen.truth(), made.took_s);
+  static finding const& tell(stage& on, char const* who, finding const& one) {
     on.out().line(fmt::format("{:<22} {} of the first 16, {} of the first 8, in {:.2f} s", who,
                               one.of_16, one.of_8, one.took_s));
     on.out().data()["found"].push_back({{"source", who},
@@ -215,14 +201,11 @@ class played : public scene {
   std::string command_;
 };
 
-constexpr char const* help =
-#include "scenes/trace_help.txt"
-    ;
-
 }  // namespace
 }  // namespace trace
 
 listed_scene const trace_scene{"trace", "Which sources find the keys that are read most?",
-                               trace::help, false, made<trace::played>};
+#include "scenes/trace_help.txt"
+                               , false, made<trace::played>};
 
 }  // namespace herdlock::lab

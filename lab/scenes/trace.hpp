@@ -2,16 +2,10 @@
 // keys that are read most.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <numeric>
 #include <optional>
-#include <vector>
 
-#include "stage/clock.hpp"
-#include "stage/report.hpp"
-#include "stage/shared.hpp"
+#include "stage/stage.hpp"
 
 namespace herdlock::lab::trace {
 
@@ -76,16 +70,17 @@ class board {
 
 /// What a source came to.
 struct finding {
+  std::size_t found = 0;
   std::size_t of_16 = 0;  ///< of the true first ones
   std::size_t of_8 = 0;
   double took_s = 0;
 
   finding() = default;
-  finding(std::vector<std::size_t> const& found, std::vector<std::size_t> const& true_ones,
+  finding(std::vector<std::size_t> const& all, std::vector<std::size_t> const& true_ones,
           double seconds)
-      : took_s(seconds) {
+      : found(all.size()), took_s(seconds) {
     for (std::size_t i = 0; i < true_ones.size(); ++i) {
-      bool const is_found = std::find(found.begin(), found.end(), true_ones[i]) != found.end();
+      bool const is_found = std::find(all.begin(), all.end(), true_ones[i]) != all.end();
       of_16 += is_found;
       of_8 += is_found && i < 8;
     }

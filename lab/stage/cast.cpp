@@ -1,18 +1,15 @@
 #include "stage/cast.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <stdexcept>
-#include <utility>
 
 namespace herdlock::lab {
 
 // What the user is to read of it, and how the program ends, goes to the complaint.
 forked_process cast::forked(std::string const& name, std::function<void()> const& work) {
-  auto const complaining = [&] {
+  return forked_process([&] {
     try {
-      return work();
+      work();
+      return 0;
     } catch (command_error const& e) {
       why_->raise(e.code(), e.what());
     } catch (error const& e) {
@@ -20,15 +17,21 @@ forked_process cast::forked(std::string const& name, std::function<void()> const
     } catch (std::exception const& e) {
       why_->raise(exit_code::internal, name + ": " + e.what());
     }
-    throw std::runtime_error("complained of");
-  };
-  return {complaining, [](std::string_view) {}};
+    return 1;
+  });
 }
 
 std::size_t cast::start(std::string name, std::function<void()> const& work) {
   auto process = forked(name, work);
   members_.push_back({std::move(name), work, std::move(process)});
   return members_.size() - 1;
+}
+
+void cast::start_all(std::size_t count, std::string const& name,
+                     std::function<void(std::size_t)> const& work) {
+  for (std::size_t i = 0; i < count; ++i) {
+    start(name + " " + std::to_string(i + 1), [work, i] { work(i); });
+  }
 }
 
 void cast::look(may_end now) {
@@ -38,10 +41,9 @@ void cast::look(may_end now) {
     if (now == may_end::yes && !each.process.failed()) continue;
     std::string const text(why_->text());
     if (!text.empty()) throw command_error(why_->status(), text);
-    throw command_error(exit_code::unavailable,
-                        fmt::format("{} died by itself; was it killed, or is there too little "
-                                    "memory?",
-                                    each.name));
+    throw command_error(
+        exit_code::unavailable,
+        each.name + " died by itself; was it killed, or is there too little memory?");
   }
 }
 

@@ -1,13 +1,11 @@
 // The processes of a scene.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "stage/shared.hpp"
 #include "stage/forked_process.hpp"
+#include "stage/shared.hpp"
 
 namespace herdlock::lab {
 
@@ -21,6 +19,9 @@ class cast {
   /// The number of the new process, from 0. `name` is for messages. In the process `work` may use
   /// everything that it can reach here, as it was when this was called, and shared memory.
   std::size_t start(std::string name, std::function<void()> const& work);
+  /// `count` of one kind, "NAME 1" and on; each plays work(0) and on.
+  void start_all(std::size_t count, std::string const& name,
+                 std::function<void(std::size_t)> const& work);
 
   /// Throws command_error when one has failed, or has ended before it may: what was complained of,
   /// else that it died.
@@ -31,7 +32,6 @@ class cast {
   /// Kills those that are left, and forgets all.
   void clear() { members_.clear(); }
 
-  std::size_t size() const { return members_.size(); }
   void signal(std::size_t number, int signal) const { members_[number].process.signal(signal); }
   /// SIGKILL; it counts no more, until start_again().
   void kill(std::size_t number);

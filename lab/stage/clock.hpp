@@ -1,8 +1,7 @@
 // Time as all processes of a scene see it.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
+#include <algorithm>
 #include <herdlock/types.hpp>
 #include <thread>
 
@@ -10,22 +9,22 @@ namespace herdlock::lab {
 
 /// Nanoseconds of the steady clock, which all processes of a machine share.
 inline std::int64_t steady_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 inline std::int64_t in_ns(milliseconds time) { return std::chrono::nanoseconds(time).count(); }
 inline double in_ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
 inline double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-/// Looks every millisecond until the condition holds; false when it has not for so long.
-template <class Condition>
-bool wait_until(milliseconds longest, Condition holds) {
+/// A millisecond.
+inline void nap() { std::this_thread::sleep_for(milliseconds(1)); }
+
+/// Looks again and again, and naps in between; false when the condition has not held for so long.
+template <class Condition, class Nap = void (*)()>
+bool wait_until(milliseconds longest, Condition holds, Nap between = &nap) {
   auto const end = steady_ns() + in_ns(longest);
-  while (!holds()) {
+  for (; !holds(); between()) {
     if (steady_ns() > end) return false;
-    std::this_thread::sleep_for(milliseconds(1));
   }
   return true;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 namespace herdlock::lab {
 namespace {
@@ -19,6 +18,15 @@ constexpr char const* style =
 
 std::string figure(double value) {
   return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:g}", value);
+}
+
+std::vector<double> ticks_of(scale const& of) {
+  double const step = tick_step(of.to_value - of.from_value);
+  double at = of.from_value;
+  if (of.logarithmic) at = std::pow(10, std::ceil(std::log10(at)));
+  std::vector<double> all;
+  for (; at <= of.to_value; at = of.logarithmic ? at * 10 : at + step) all.push_back(at);
+  return all;
 }
 
 }  // namespace
@@ -101,8 +109,7 @@ void drawing::panel(double x, double y, double width, double height, std::string
 }
 
 void drawing::x_axis(scale const& x, double top, double bottom, std::string_view unit) {
-  double const step = tick_step(x.to_value - x.from_value);
-  for (double at = x.from_value; at <= x.to_value; at += step) {
+  for (double const at : ticks_of(x)) {
     line(x(at), top, x(at), bottom, "grid");
     text(x(at), bottom + 20, "tick", figure(at), anchor::middle);
   }
@@ -110,17 +117,10 @@ void drawing::x_axis(scale const& x, double top, double bottom, std::string_view
 }
 
 void drawing::y_axis(scale const& y, double left, double right) {
-  auto const tick = [&](double at) {
+  for (double const at : ticks_of(y)) {
     line(left, y(at), right, y(at), "grid");
     text(left - 6, y(at) + 4, "tick", figure(at), anchor::end);
-  };
-  if (y.logarithmic) {
-    double const first = std::pow(10, std::ceil(std::log10(y.from_value)));
-    for (double at = first; at <= y.to_value; at *= 10) tick(at);
-    return;
   }
-  double const step = tick_step(y.to_value - y.from_value);
-  for (double at = y.from_value; at <= y.to_value; at += step) tick(at);
 }
 
 std::string drawing::document() && { return std::move(svg_) + "</svg>\n"; }

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <exception>
-#include <utility>
 
 #include "terminal/exit_code.hpp"
 
@@ -19,34 +17,15 @@ void on_signal(int number) { interrupted_by = number; }
 
 }  // namespace
 
-forked_process::forked_process(std::function<void()> const& work,
-                               std::function<void(std::string_view)> const& failed) {
+forked_process::forked_process(std::function<int()> const& work) {
   pid_t const parent = ::getpid();
   id_ = ::fork();
   if (id_ < 0) throw cli::command_error(cli::exit_code::internal, "cannot start a process");
   if (id_ > 0) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::signal(SIGINT, SIG_IGN);  // of the terminal's group: the parent says when to stop
-  if (::getppid() != parent) ::_exit(1);
-  try {
-    work();
-  } catch (std::exception const& e) {
-    failed(e.what());
-    ::_exit(1);
-  }
-  ::_exit(0);
+  ::_exit(::getppid() == parent ? work() : 1);
 }
-
-forked_process::forked_process(forked_process&& other) noexcept
-    : id_(std::exchange(other.id_, -1)), failed_(other.failed_) {}
-
-forked_process& forked_process::operator=(forked_process&& other) noexcept {
-  std::swap(id_, other.id_);
-  std::swap(failed_, other.failed_);
-  return *this;
-}
-
-forked_process::~forked_process() { kill(); }
 
 void forked_process::signal(int number) const {
   if (id_ > 0) ::kill(id_, number);

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <string_view>
 
 namespace herdlock::lab {
 
@@ -12,13 +11,16 @@ namespace herdlock::lab {
 /// the kernel kills it when this process ends in whatever way.
 class forked_process {
  public:
-  /// `failed` is called in the child with what `work` threw; the child's status is then 1. Throws
-  /// command_error (internal) when no process can be had.
-  forked_process(std::function<void()> const& work,
-                 std::function<void(std::string_view)> const& failed);
-  forked_process(forked_process&& other) noexcept;
-  forked_process& operator=(forked_process&& other) noexcept;
-  ~forked_process();
+  /// `work` throws nothing, and returns the child's status. Throws command_error (internal) when no
+  /// process can be had.
+  explicit forked_process(std::function<int()> const& work);
+  forked_process(forked_process&& other) noexcept { *this = std::move(other); }
+  forked_process& operator=(forked_process&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(failed_, other.failed_);
+    return *this;
+  }
+  ~forked_process() { kill(); }
 
   void signal(int number) const;
   /// SIGKILL, and waits until it is gone.

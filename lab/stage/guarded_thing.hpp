@@ -1,11 +1,6 @@
 // What a lock protects. It sees who comes in, and knows by itself whether the lock was kept.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <herdlock/lease.hpp>
 
 #include "stage/shared.hpp"
@@ -14,6 +9,9 @@ namespace herdlock::lab {
 
 /// In memory that processes share; any thread of any of them comes in. It never asks the store.
 class guarded_thing {
+  using count = std::atomic<std::int64_t>;
+  static_assert(count::is_always_lock_free);
+
  public:
   /// Until leave(), whatever becomes of the lease.
   static constexpr clock::time_point until_it_leaves = clock::time_point::max();
@@ -39,12 +37,12 @@ class guarded_thing {
 
   /// The spot where it stands. A token of 0 is none: the store does not fence (`?dialect=plain`).
   std::size_t enter(std::uint64_t fencing, clock::time_point until = until_it_leaves) {
-    return enter(fencing, until, [] { return true; });
+    return enter(fencing, until, nullptr);
   }
   /// Others are kept out while the lease is valid: as long as stay() is not called, until the end
   /// that it has now.
   std::size_t enter(lease const& held) {
-    return enter(held.fencing().value, held.valid_until(), [&held] { return held.valid(); });
+    return enter(held.fencing().value, held.valid_until(), &held);
   }
 
   /// The lease goes on to its present end, or has ended.
@@ -66,7 +64,7 @@ class guarded_thing {
     if (spot != spots) until_ns_[spot] = nobody;
   }
   void leave(std::size_t spot, lease const& held) {
-    if (!held.valid()) ++lost_;
+    lost_ += !held.valid();
     leave(spot);
   }
 
@@ -88,47 +86,42 @@ class guarded_thing {
   std::uint64_t highest() const { return highest_; }
   /// Somebody is inside, with or without a lease.
   bool occupied() const {
-    return std::any_of(until_ns_.begin(), until_ns_.end(),
-                       [](auto const& each) { return each != nobody; });
+    return std::ranges::any_of(until_ns_, [](count const& each) { return each != nobody; });
   }
   findings seen() const { return {entries_, overlaps_, steps_back_, lost_, refused_, writes_}; }
 
  private:
-  using count = std::atomic<std::int64_t>;
-  static_assert(count::is_always_lock_free);
   static constexpr std::int64_t nobody = 0;
   static constexpr std::int64_t ended = 1;
 
   static std::int64_t ns(clock::time_point at) { return at.time_since_epoch().count(); }
 
-  template <class Holds>
-  std::size_t enter(std::uint64_t fencing, clock::time_point until, Holds holds) {
+  std::size_t enter(std::uint64_t fencing, clock::time_point until, lease const* held) {
     ++entries_;
     auto const spot = take_spot(ns(until));
     // The other's lease is looked at first and ours second: had its end come between the two, ours
     // would still have been granted while it was valid.
-    if ((spot == spots || another_holds(spot)) && holds()) ++overlaps_;
+    bool const is_shared = spot == spots || another_holds(spot);
+    overlaps_ += is_shared && (held == nullptr || held->valid());
     auto highest = highest_.load();
     while (highest < fencing && !highest_.compare_exchange_weak(highest, fencing)) {
     }
-    if (fencing != 0 && highest >= fencing) ++steps_back_;
+    steps_back_ += fencing != 0 && highest >= fencing;
     return spot;
   }
 
   std::size_t take_spot(std::int64_t until) {
-    std::size_t spot = 0;
-    for (; spot < spots; ++spot) {
+    auto const taken = std::ranges::find_if(until_ns_, [until](count& each) {
       std::int64_t expected = nobody;
-      if (until_ns_[spot].compare_exchange_strong(expected, until)) break;
-    }
-    return spot;
+      return each.compare_exchange_strong(expected, until);
+    });
+    return static_cast<std::size_t>(taken - until_ns_.begin());
   }
   bool another_holds(std::size_t spot) const {
-    for (std::size_t other = 0; other < spots; ++other) {
-      auto const until = until_ns_[other].load();
-      if (other != spot && until > ns(clock::now())) return true;
-    }
-    return false;
+    return std::ranges::any_of(until_ns_, [&](count const& other) {
+      auto const until = other.load();
+      return &other != until_ns_.data() + spot && until > ns(clock::now());
+    });
   }
 
   std::array<count, spots> until_ns_{};

@@ -1,11 +1,7 @@
 // How often something took how long, in memory that processes may share.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <cmath>
-#include <cstdint>
 #include <vector>
 
 #include "stage/shared.hpp"
@@ -36,10 +32,10 @@ class latencies {
     took_[latency_bins::of(ns)].fetch_add(1, std::memory_order_relaxed);
     raise_to(slowest_ns_, ns);
   }
-  std::uint64_t in_bin(std::size_t bin) const { return took_[bin].load(std::memory_order_relaxed); }
-  std::int64_t slowest_ns() const { return slowest_ns_; }
 
  private:
+  friend class latency_sum;
+
   std::array<std::atomic<std::uint32_t>, latency_bins::size> took_{};
   std::atomic<std::int64_t> slowest_ns_{0};
 };
@@ -49,10 +45,11 @@ class latency_sum {
  public:
   void add(latencies const& more) {
     for (std::size_t bin = 0; bin < took_.size(); ++bin) {
-      took_[bin] += more.in_bin(bin);
-      count_ += more.in_bin(bin);
+      auto const count = more.took_[bin].load(std::memory_order_relaxed);
+      took_[bin] += count;
+      count_ += count;
     }
-    slowest_ns_ = std::max(slowest_ns_, more.slowest_ns());
+    slowest_ns_ = std::max(slowest_ns_, more.slowest_ns_.load());
   }
   std::uint64_t count() const { return count_; }
   double slowest_ms() const { return static_cast<double>(slowest_ns_) / 1e6; }

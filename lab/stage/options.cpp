@@ -1,31 +1,17 @@
 #include "stage/options.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <herdlock/url.hpp>
-#include <memory>
-
 #include "terminal/duration.hpp"
-#include "terminal/exit_code.hpp"
 #include "terminal/store_argument.hpp"
 
 namespace herdlock::lab {
 
-using cli::command_error;
-using cli::exit_code;
-
 void options::time(std::string const& name, milliseconds& into, range<milliseconds> allowed,
                    char const* does) {
-  bool const has_default = into.count() >= 0;
-  std::string typed = has_default ? duration_text(into) : std::string();
-  texts_.push_back(std::make_unique<std::string>(std::move(typed)));
-  std::string& text = *texts_.back();
-  auto* const option = app_.add_option(name, text, does)->type_name("TIME");
-  if (has_default) option->capture_default_str();
-  checks_.push_back([name, &text, &into, allowed] {
-    if (text.empty()) return;
-    into = cli::duration_between(name.c_str(), text, allowed.least, allowed.most);
+  auto const typed = std::make_shared<std::string>(into.count() < 0 ? "" : duration_text(into));
+  text(name, *typed, does, "TIME");
+  checks_.push_back([name, typed, &into, allowed] {
+    if (typed->empty()) return;
+    into = cli::duration_between(name.c_str(), *typed, allowed.least, allowed.most);
   });
 }
 
@@ -33,9 +19,9 @@ void options::choice(std::string const& name, std::string& into, std::vector<std
                      char const* does) {
   app_.add_option(name, into, does)->type_name("WHICH")->capture_default_str();
   checks_.push_back([name, &into, allowed = std::move(allowed)] {
-    if (std::find(allowed.begin(), allowed.end(), into) != allowed.end()) return;
-    throw command_error(exit_code::usage, fmt::format("{} '{}': is none of {}", name, into,
-                                                      fmt::join(allowed, ", ")));
+    if (std::ranges::count(allowed, into) != 0) return;
+    throw cli::command_error(cli::exit_code::usage, fmt::format("{} '{}': is none of {}", name,
+                                                                into, fmt::join(allowed, ", ")));
   });
 }
 
@@ -67,10 +53,6 @@ void options::stores(std::vector<std::string>& urls, char const* does) {
   checks_.push_back([files, &urls] {
     for (auto const& file : *files) urls.push_back(cli::url_in_file(file));
   });
-}
-
-void options::check() const {
-  for (auto const& each : checks_) each();
 }
 
 }  // namespace herdlock::lab

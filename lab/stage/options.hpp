@@ -4,13 +4,8 @@
 #include <fmt/format.h>
 
 #include <CLI/App.hpp>
-#include <cstdint>
 #include <functional>
 #include <herdlock/types.hpp>
-#include <memory>
-#include <string>
-#include <type_traits>
-#include <vector>
 
 #include "terminal/exit_code.hpp"
 
@@ -62,12 +57,13 @@ class options {
   CLI::App& app() { return app_; }
 
   /// Behind the parsing. Throws command_error (usage) for the first option out of its range.
-  void check() const;
+  void check() const {
+    for (auto const& each : checks_) each();
+  }
 
  private:
   CLI::App& app_;
   std::vector<std::function<void()>> checks_;
-  std::vector<std::unique_ptr<std::string>> texts_;  // as typed, where that is not what is kept
 };
 
 }  // namespace herdlock::lab

@@ -1,9 +1,6 @@
 // A server that a scene has in its hands: to freeze it, to kill it, to ask it for its figures.
 #pragma once
 
-#include <exception>
-#include <utility>
-
 #include "terminal/exit_code.hpp"
 
 namespace herdlock::lab {

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <herdlock/open.hpp>
-#include <herdlock/store_opener.hpp>
 #include <memory>
 #include <string>
 
 namespace herdlock::lab {
 
-/// The stores that this program was built with: each program says so for itself.
-store_opener const& stores();
+/// With the stores that this program was built with: each program says so for itself.
+result<store> try_open_here(std::string const& url, open_options how);
+/// The same. Throws command_error.
+store open_here(std::string const& url, open_options how = {});
 
 /// The URL without its password. Throws command_error (usage) for one that cannot be read.
 std::string redacted(std::string const& url);
@@ -17,6 +18,9 @@ std::string redacted(std::string const& url);
 /// Throws command_error (usage) for a URL that is none, or a store that several processes cannot
 /// share. An empty one stands for a default.
 void require_shareable(std::string const& url, std::int64_t processes);
+
+/// A name that no other run uses: `herdlock-lab:` and 32 digits.
+std::string fresh_name();
 
 /// The store's server, if the scene has started one; it ends with this.
 class place {
@@ -30,9 +34,6 @@ class place {
   /// command_error: usage for what cannot be a store; unavailable, in one line, when the store
   /// cannot be reached or used.
   explicit place(std::string url, without_url otherwise);
-  place(place const&) = delete;
-  place& operator=(place const&) = delete;
-  ~place();
 
   std::string const& url() const { return url_; }
   /// For people: without the password; "a Redis server of its own".
@@ -42,20 +43,10 @@ class place {
   bool is_own() const { return own_ != nullptr; }
 
  private:
-  struct own_place;
-
   void start_own(without_url otherwise);
 
-  std::string url_;
-  std::string shown_;
-  std::string remark_;
-  std::unique_ptr<own_place> own_;
+  std::string url_, shown_, remark_;
+  std::shared_ptr<void> own_;  // a server, or a folder
 };
-
-/// Opens it with the stores of this program. Throws command_error.
-store open_here(std::string const& url, open_options how = {});
-
-/// A name that no other run uses: `herdlock-lab:` and 32 digits.
-std::string fresh_name();
 
 }  // namespace herdlock::lab

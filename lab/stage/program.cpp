@@ -1,16 +1,9 @@
-#include "stage/program.hpp"
-
-#include <filesystem>
-#include <list>
-
+#include "stage/scene.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/notice.hpp"
 
 namespace herdlock::lab {
 namespace {
-
-constexpr char const* lab_description =
-    "herdlock-lab: what herdlock does, shown, tried for long, and measured on this machine.";
 
 // What every scene has.
 struct command {
@@ -40,16 +33,17 @@ int run_program(int argc, char** argv, std::span<listed_scene const> scenes) {
   // Scenes have temporary folders and processes, which nobody clears up behind a SIGPIPE.
   cli::prepare_standard_streams();
   return cli::ended("herdlock-lab", [&] {
-    cli::command_line program("herdlock-lab", lab_description,
+    cli::command_line program("herdlock-lab",
+                              "herdlock-lab: what herdlock does, shown, tried for long, and "
+                              "measured on this machine.",
                               "\nEach has a --help of its own, and ends with 0; with 1 when "
                               "something that is\npromised did not come about; 64 usage; 69 the "
                               "store cannot be used; 70 no memory\nor processes.");
-    std::list<command> commands;
     for (auto const& each : scenes) {
       CLI::App& app = cli::add_command(program.app(), each.name, each.does, "[OPTIONS]",
                                        std::string("\n") + each.help);
-      command& one = commands.emplace_back(each, app);
-      program.add({&app, [&one] { return one.run(); }});
+      auto const one = std::make_shared<command>(each, app);
+      program.add({&app, [one] { return one->run(); }});
     }
     program.add_help("The manual page, and the completion of the shells");
     return program.run({argv + 1, argv + argc});

@@ -1,8 +1,6 @@
 #include "stage/programs.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -19,8 +17,7 @@ std::filesystem::path this_program() { return std::filesystem::read_symlink("/pr
 
 // When a command was at work, by steady_ns(); 0: never.
 struct life {
-  std::atomic<std::int64_t> first_ns;
-  std::atomic<std::int64_t> last_ns;
+  std::atomic<std::int64_t> first_ns, last_ns;
   std::atomic<std::int64_t> stood_still_ns;  // at most, between two of its milliseconds
 };
 // Those of the first command, whose second process has one, too, and of the next.
@@ -37,19 +34,6 @@ lives& lives_in(std::filesystem::path const& file) {
                : MAP_FAILED;
   if (place != MAP_FAILED) return *static_cast<lives*>(place);
   throw command_error(exit_code::internal, fmt::format("{}: cannot be mapped", file.string()));
-}
-
-[[noreturn]] void live(life* mine, bool refuses) {
-  // Scenes only note it.
-  ::signal(SIGTERM, refuses ? SIG_IGN : SIG_DFL);
-  if (refuses && ::fork() == 0) ++mine;
-  mine->first_ns = steady_ns();
-  for (auto before = steady_ns();;) {
-    auto const now = steady_ns();
-    raise_to(mine->stood_still_ns, now - std::exchange(before, now));
-    mine->last_ns = now;
-    ::poll(nullptr, 0, 1);
-  }
 }
 
 }  // namespace
@@ -77,7 +61,17 @@ void run_trial::check() {
 }
 
 void run_trial::live_if_asked() const {
-  if (!file_.empty()) live(&lives_in(file_).at(number_), refuses_);
+  if (file_.empty()) return;
+  life* mine = &lives_in(file_).at(number_);
+  // Scenes only note it.
+  ::signal(SIGTERM, refuses_ ? SIG_IGN : SIG_DFL);
+  if (refuses_ && ::fork() == 0) ++mine;
+  mine->first_ns = steady_ns();
+  for (auto before = steady_ns();; nap()) {
+    auto const now = steady_ns();
+    raise_to(mine->stood_still_ns, now - std::exchange(before, now));
+    mine->last_ns = now;
+  }
 }
 
 run_trial::outcome run_trial::play(stage& on, taking const& what) const {

@@ -1,13 +1,9 @@
 // Real programs that a scene starts: the `herdlock` that it tries, and what that runs.
 #pragma once
 
-#include <functional>
-#include <string>
 #include <support/child_process.hpp>
-#include <vector>
 
-#include "stage/options.hpp"
-#include "stage/stage.hpp"
+#include "stage/scene.hpp"
 
 namespace herdlock::lab {
 
@@ -24,8 +20,7 @@ class run_trial {
 
   /// How the lock is taken away.
   struct taking {
-    std::string holder_url;
-    std::string next_url;
+    std::string holder_url, next_url;
     std::vector<std::string> how{};    ///< options of both
     bool refuses_sigterm = false;      ///< the first command: two processes, which refuse it
     milliseconds waits_unseen{1'000};  ///< where no store tells that the next one waits
@@ -37,8 +32,8 @@ class run_trial {
   struct outcome {
     double gap_ms = 0;       ///< from the command's last sign of life to the next one's first
     double outlived_ms = 0;  ///< from when the lock was taken away to that last sign
-    double stood_still_ms =
-        0;  ///< the longest time that a process of the command did not get to run
+    /// The longest time that a process of the command did not get to run.
+    double stood_still_ms = 0;
     bool seen_waiting = false;  ///< the store told that the next one waits
     bool told = false;          ///< herdlock run ended with 76
     bool lived_on = false;      ///< the command, when the next one had begun

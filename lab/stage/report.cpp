@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cctype>
-#include <cmath>
-#include <cstdio>
 #include <fstream>
-#include <utility>
 
 #include "terminal/standard_output.hpp"
 
@@ -34,9 +30,15 @@ std::string key_of(std::string_view words, std::string_view unit = {}) {
   return key;
 }
 
-void put(std::string_view text) {
+void put(std::string text) {
+  text += '\n';
   std::fwrite(text.data(), 1, text.size(), stdout);
   cli::flush_output();
+}
+
+// What a server said need not be UTF-8.
+void put(json const& what, int indent) {
+  put(what.dump(indent, ' ', false, json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -60,9 +62,9 @@ std::string table::text() const {
   std::vector<std::vector<std::string>> lines(1);
   for (auto const& each : columns_) lines[0].push_back(each.head);
   lines.insert(lines.end(), rows_.begin(), rows_.end());
-  std::vector<std::size_t> wide(columns_.size());
+  std::vector<std::size_t> wide(columns_.size() + 1);  // a remark is as wide as it is
   for (auto const& cells : lines) {
-    for (std::size_t i = 0; i < std::min(wide.size(), cells.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(columns_.size(), cells.size()); ++i) {
       wide[i] = std::max(wide[i], width_of(cells[i]));
     }
   }
@@ -70,13 +72,11 @@ std::string table::text() const {
   for (auto const& cells : lines) {
     std::string line;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      bool const in_column = i < columns_.size();
-      std::string const space(in_column ? wide[i] - width_of(cells[i]) : 0, ' ');
-      bool const right = in_column && columns_[i].where == side::right;
-      line += (i > 0 ? "  " : "") + (right ? space + cells[i] : cells[i] + space);
+      std::string const space(wide[i] - std::min(wide[i], width_of(cells[i])), ' ');
+      bool const right = i < columns_.size() && columns_[i].where == side::right;
+      line += (right ? space + cells[i] : cells[i] + space) + "  ";
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    all += line + "\n";
+    all += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return all;
 }
@@ -85,20 +85,18 @@ report::report(bool as_json, std::filesystem::path picture)
     : as_json_(as_json), picture_file_(std::move(picture)) {
   if (picture_file_.empty()) return;
   // Before minutes of work, not behind them.
-  auto const folder = picture_file_.parent_path();
-  bool const fine = ::access(folder.empty() ? "." : folder.c_str(), W_OK) == 0 &&
-                    !std::filesystem::is_directory(picture_file_);
-  if (fine) return;
+  auto const folder = std::filesystem::absolute(picture_file_).parent_path();
+  if (::access(folder.c_str(), W_OK) == 0 && !is_directory(picture_file_)) return;
   throw command_error(exit_code::usage,
                       fmt::format("--plot {}: cannot be written there", picture_file_.string()));
 }
 
 void report::line(std::string_view text) const {
-  if (!as_json_) put(std::string(text) + "\n");
+  if (!as_json_) put(std::string(text));
 }
 
 void report::event(json const& what) const {
-  if (as_json_) put(what.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  if (as_json_) put(what, -1);
 }
 
 void report::figure(std::string_view words, json value, std::string_view unit) {
@@ -124,10 +122,7 @@ void report::times(std::string_view words, latency_sum const& took) {
 }
 
 int report::end(judge const& judged) {
-  if (as_json_ && !data_.is_null()) {
-    // What a server said need not be UTF-8.
-    put(data_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  }
+  if (as_json_ && !data_.is_null()) put(data_, 2);
   for (auto const& sentence : judged.broken()) line("BROKEN  " + sentence);
   if (wants_picture()) {
     std::ofstream out(picture_file_);

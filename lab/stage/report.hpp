@@ -3,9 +3,6 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "stage/latencies.hpp"
 #include "terminal/exit_code.hpp"

@@ -1,7 +1,7 @@
 // A scene: something that is shown, tried for long, or measured, with real processes.
 #pragma once
 
-#include <memory>
+#include <span>
 
 #include "stage/options.hpp"
 #include "stage/stage.hpp"
@@ -32,5 +32,8 @@ template <class Scene>
 std::unique_ptr<scene> made() {
   return std::make_unique<Scene>();
 }
+
+/// main() of a program that plays them: the exit status.
+int run_program(int argc, char** argv, std::span<listed_scene const> scenes);
 
 }  // namespace herdlock::lab

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <herdlock/lock.hpp>
-#include <string>
 
 #include "stage/place.hpp"
 #include "terminal/warnings.hpp"

@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstddef>
 #include <memory>
 #include <string_view>
-#include <type_traits>
 
 #include "terminal/exit_code.hpp"
 
@@ -41,16 +39,13 @@ class shared_array {
   ~shared_array() { ::munmap(at_, std::max<std::size_t>(size_, 1) * sizeof(T)); }
 
   std::size_t size() const { return size_; }
-  T& operator[](std::size_t index) { return at_[index]; }
-  T const& operator[](std::size_t index) const { return at_[index]; }
-  T* begin() { return at_; }
-  T* end() { return at_ + size_; }
-  T const* begin() const { return at_; }
-  T const* end() const { return at_ + size_; }
+  T& operator[](std::size_t index) const { return at_[index]; }
+  T* begin() const { return at_; }
+  T* end() const { return at_ + size_; }
 
  private:
   std::size_t size_;
-  T* at_ = nullptr;
+  T* at_;
 };
 
 /// One of them: the board of a scene.
@@ -58,10 +53,8 @@ template <class T>
 class shared {
  public:
   shared() : one_(1) {}
-  T* operator->() { return &one_[0]; }
-  T const* operator->() const { return &one_[0]; }
-  T& operator*() { return one_[0]; }
-  T const& operator*() const { return one_[0]; }
+  T* operator->() const { return one_.begin(); }
+  T& operator*() const { return one_[0]; }
 
  private:
   shared_array<T> one_;
@@ -92,9 +85,7 @@ class complaint {
     raised_ = true;
   }
   /// Empty: nobody has complained.
-  std::string_view text() const {
-    return raised_ ? std::string_view(text_.data()) : std::string_view();
-  }
+  std::string_view text() const { return raised_ ? text_.data() : ""; }
   exit_code status() const { return status_; }
 
  private:

@@ -1,10 +1,6 @@
 // What the stores of a scene's processes have been warned of.
 #pragma once
 
-#include <array>
-#include <herdlock/open.hpp>
-#include <string>
-
 #include "stage/shared.hpp"
 #include "terminal/warnings.hpp"
 

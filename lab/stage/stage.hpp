@@ -1,13 +1,6 @@
 // What a scene is played on: its processes, their clock, its progress and what it reports.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <functional>
-#include <string>
-#include <thread>
-#include <utility>
-
 #include "stage/cast.hpp"
 #include "stage/clock.hpp"
 #include "stage/report.hpp"
@@ -22,7 +15,7 @@ class stage {
   /// Nothing of a scene takes longer, unless it says so.
   static constexpr milliseconds patience{90'000};
 
-  explicit stage(report into);
+  explicit stage(report into) : out_(std::move(into)) { note_interruptions(); }
 
   report& out() { return out_; }
   judge& judged() { return judged_; }
@@ -44,12 +37,7 @@ class stage {
   /// The same where it is no fault when it does not come to that: false.
   template <class Condition>
   bool waited_for(Condition holds, milliseconds longest) {
-    auto const end = steady_ns() + in_ns(longest);
-    while (!holds()) {
-      if (steady_ns() > end) return false;
-      go_on();
-    }
-    return true;
+    return wait_until(longest, std::move(holds), [this] { go_on(); });
   }
   void pass(milliseconds time) {
     waited_for([] { return false; }, time);
@@ -57,24 +45,50 @@ class stage {
   /// Until all processes have ended their work.
   void await_end(milliseconds longest = patience) {
     let_end();
-    await("a process did not end", [this] { return processes_.all_ended(); }, longest);
+    await(
+        "a process did not end", [this] { return processes_.all_ended(); }, longest);
   }
   /// Ends those that are left, and begins with new ones.
-  void clear();
+  void clear() {
+    processes_.clear();
+    may_end_ = cast::may_end::no;
+    meanwhile_ = nullptr;
+  }
 
   /// On a terminal: what is done, and from a share that is known (0 to 1) the time that is left.
   /// May be called as often as you like: the same words are shown ten times a second at most.
-  void tell(std::string_view what, double share_done = 0);
+  void tell(std::string_view what, double share_done = 0) {
+    auto const now = steady_ns();
+    if (what == told_ && now - told_ns_ < in_ns(milliseconds(100))) return;
+    told_ = what;
+    told_ns_ = now;
+    std::string text(what);
+    if (share_done > 0 && share_done < 1) {
+      auto const so_far_ms = in_ms(now - began_ns_);
+      auto const left = milliseconds(static_cast<std::int64_t>(so_far_ms / share_done - so_far_ms));
+      text += fmt::format("; {} left", cli::say(left));
+    }
+    progress_.show(text + " …");
+  }
   void tell_nothing() { progress_.show({}); }
 
   /// Something could not be tried: the exit status is 69, unless a promise was broken.
   void left_out() { otherwise_ = exit_code::unavailable; }
 
   /// The scene's end: the exit status.
-  int end();
+  int end() {
+    tell_nothing();
+    int const status = out_.end(judged_);
+    return status != 0 ? status : static_cast<int>(otherwise_);
+  }
 
  private:
-  void go_on();
+  void go_on() {
+    throw_if_interrupted();
+    processes_.look(may_end_);
+    if (meanwhile_) meanwhile_();
+    nap();
+  }
 
   report out_;
   judge judged_;

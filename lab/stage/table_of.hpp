@@ -1,10 +1,6 @@
 // Rows for programs, shown to people.
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "stage/report.hpp"
 
 namespace herdlock::lab {
@@ -23,14 +19,9 @@ inline std::string table_of(json const& rows, std::vector<std::string> const& ke
   for (auto const& row : rows) {
     std::vector<std::string> cells;
     for (auto const& key : keys) {
-      auto const found = row.find(key);
-      if (found == row.end()) {
-        cells.emplace_back("-");
-      } else if (found->is_string()) {
-        cells.push_back(found->get<std::string>());
-      } else {
-        cells.push_back(found->dump() + (key.ends_with(unit) ? " ms" : ""));
-      }
+      auto const cell = row.value(key, json("-"));
+      auto const* const behind = key.ends_with(unit) ? " ms" : "";
+      cells.push_back(cell.is_string() ? cell.get<std::string>() : cell.dump() + behind);
     }
     all.row(cells);
   }

@@ -2,11 +2,10 @@
 // any more, as when a network cable is pulled.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-#include <functional>
+#include <sys/resource.h>
+
 #include <limits>
-#include <string>
+#include <support/relay.hpp>
 
 #include "stage/stage.hpp"
 
@@ -19,17 +18,45 @@ class wire {
   static constexpr std::int64_t thawed = std::numeric_limits<std::int64_t>::max();
 
   /// Returns when it takes connections. Its process ends when `goes_on` holds no more.
-  wire(stage& on, std::string const& address, std::uint16_t port, std::function<bool()> goes_on);
+  wire(stage& on, std::string const& address, std::uint16_t port, std::function<bool()> goes_on)
+      : on_(on) {
+    on.processes().start("the relay", [this, address, port, goes_on = std::move(goes_on)] {
+      // A client that connects again and again leaves its old connections until bytes pass.
+      rlimit files{};
+      if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        ::setrlimit(RLIMIT_NOFILE, &files);
+      }
+      herdlock_test::relay relay(address, port);
+      for (controls_->port = relay.port(); goes_on(); nap()) {
+        bool const still = steady_ns() < controls_->still_until_ns;
+        if (still && !controls_->is_still) relay.stop_forwarding();
+        if (!still && controls_->is_still) relay.resume_forwarding();
+        controls_->is_still = still;
+      }
+    });
+    on.await("the relay took no connections", [this] { return controls_->port != 0; });
+  }
 
   /// Of 127.0.0.1.
   std::uint16_t port() const { return controls_->port; }
 
   /// Nothing passes from now on until that time of the steady clock, or until thaw().
-  void freeze(std::int64_t until_ns = thawed);
+  void freeze(std::int64_t until_ns = thawed) {
+    controls_->still_until_ns = until_ns;
+    on_.await("the relay did not stop",
+              [&] { return controls_->is_still || steady_ns() >= until_ns; });
+  }
   /// What was held passes now.
-  void thaw();
+  void thaw() {
+    controls_->still_until_ns = 0;
+    await_thaw();
+  }
   /// Returns when the time of freeze() is over.
-  void await_thaw();
+  void await_thaw() {
+    on_.await("the relay did not go on",
+              [&] { return !controls_->is_still && steady_ns() >= controls_->still_until_ns; });
+  }
 
  private:
   struct controls {
@@ -37,8 +64,6 @@ class wire {
     std::atomic<std::int64_t> still_until_ns{0};
     std::atomic<bool> is_still{false};
   };
-
-  void work(std::string const& address, std::uint16_t port, std::function<bool()> const& goes_on);
 
   stage& on_;
   shared<controls> controls_;

@@ -1,6 +1,4 @@
 // The herdlock command: reads the arguments, calls one subcommand, turns errors into one line.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "commands.hpp"
@@ -14,19 +12,9 @@ using namespace herdlock::cli;
 constexpr char const* description =
     "herdlock: one holder at a time, one load per miss: across threads, processes and machines.";
 
-constexpr char const* footer = R"(
-Try first:
-  herdlock run nightly -- ./backup.sh    never two of them at a time
-  herdlock elect chief --store redis://cache.example -- ./serve.sh
-                                         on one of many machines, always
-  herdlock show nightly                  who holds it, who waits
-  herdlock doctor                        what is wrong with the store?
-  herdlock hot --watch                   which keys are used most, and how often
-
-`herdlock COMMAND --help` tells about each, `herdlock help options` what store
-URLs may have. Exit status: that of the command that was run; 64 usage, 69
-store unavailable, 75 busy, 76 lease lost. What it does under load, shown and
-measured: herdlock-lab.)";
+constexpr char const* footer =
+#include "main_help.txt"
+    ;
 
 // `herdlock run NAME … -- CMD…`, and `elect`: what stands behind the first `--` is the command's
 // own.
@@ -43,9 +31,7 @@ std::vector<std::string> split_command(std::vector<std::string>& words) {
 void tell_what_has_moved(std::vector<std::string> const& words) {
   if (words.empty() || (words[0] != "demo" && words[0] != "bench")) return;
   std::string const scene = words.size() > 1 && !words[1].starts_with('-') ? words[1] : "--help";
-  throw command_error(
-      exit_code::usage,
-      fmt::format("herdlock {} has become a program of its own: herdlock-lab {}", words[0], scene));
+  refuse("herdlock {} has become a program of its own: herdlock-lab {}", words[0], scene);
 }
 
 int dispatch(std::vector<std::string> words) {

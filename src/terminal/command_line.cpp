@@ -1,19 +1,14 @@
 #include "terminal/command_line.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <herdlock/printable.hpp>
 #include <herdlock/version.hpp>
-#include <memory>
 
-#include "terminal/exit_code.hpp"
 #include "terminal/manual.hpp"
 #include "terminal/standard_output.hpp"
-#include "terminal/usage_line.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -28,40 +23,40 @@ int fail(std::string_view program, exit_code code, std::string_view line) {
   return static_cast<int>(code);
 }
 
-// As it was typed: the program, and each command below it.
-std::string deepest(CLI::App const& app) {
-  std::string name = app.get_name();
-  CLI::App const* at = &app;
-  while (!at->get_subcommands().empty()) {
-    at = at->get_subcommands().front();
-    name += " " + at->get_name();
+int fail_to_read(CLI::App const& app, CLI::ParseError const& why) {
+  CLI::App const* typed = &app;
+  while (!typed->get_subcommands().empty()) typed = typed->get_subcommands().front();
+  std::string text = why.what();
+  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   }
-  return name;
+  return fail(app.get_name(), exit_code::usage,
+              fmt::format("{}; {} --help tells what there is", text, path_of(*typed)));
+}
+
+std::vector<CLI::App*> all_below(CLI::App& app) {
+  return app.get_subcommands([](CLI::App*) { return true; });
 }
 
 // CLI11 would call a mistyped command an unexpected argument.
-void require_known_command(std::vector<std::string> const& words, CLI::App const& app) {
-  CLI::App const* at = &app;
-  std::string so_far = app.get_name();
+void require_known_command(std::vector<std::string> const& words, CLI::App& app) {
+  CLI::App* at = &app;
   for (std::string const& word : words) {
-    auto const known = at->get_subcommands([](CLI::App const*) { return true; });
+    auto const known = all_below(*at);
     if (known.empty() || word.starts_with('-')) return;
     auto const next = std::find_if(known.begin(), known.end(),
-                                   [&](CLI::App const* each) { return each->get_name() == word; });
+                                   [&](CLI::App* each) { return each->get_name() == word; });
     if (next == known.end()) {
-      throw command_error(exit_code::usage, fmt::format("{} {}: there is no such command; {} "
-                                                        "--help lists them",
-                                                        so_far, word, so_far));
+      refuse("{0} {1}: there is no such command; {0} --help lists them", path_of(*at), word);
     }
     at = *next;
-    so_far += " " + word;
   }
 }
 
 // In `herdlock show run` and `herdlock hot add list` the last word is a name: behind one command
 // CLI11 would take it for another.
 void let_names_be_those_of_commands(CLI::App& app) {
-  auto const below = app.get_subcommands([](CLI::App*) { return true; });
+  auto const below = all_below(app);
   if (below.empty()) return;
   app.require_subcommand(0, 1);
   for (CLI::App* const each : below) let_names_be_those_of_commands(*each);
@@ -73,7 +68,7 @@ command_line::command_line(std::string name, std::string description, std::strin
     : app_(std::move(description), name) {
   app_.set_version_flag("--version", name + " " + version, "Print the version");
   app_.footer(std::move(footer));
-  usage_line::set(app_, name + " COMMAND [OPTIONS]");
+  app_.formatter(std::make_shared<usage_line>(name + " COMMAND [OPTIONS]"));
 }
 
 void command_line::add(std::vector<runnable> commands) {
@@ -103,16 +98,6 @@ CLI::App& command_line::add_help(std::string const& about) {
   return made;
 }
 
-int command_line::fail_to_read(CLI::ParseError const& why) const {
-  std::string text = why.what();
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
-    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-  }
-  return fail(app_.get_name(), exit_code::usage,
-              fmt::format("{}; {} --help tells what there is", text, deepest(app_)));
-}
-
 int command_line::run(std::vector<std::string> words) {
   let_names_be_those_of_commands(app_);
   require_known_command(words, app_);
@@ -122,7 +107,7 @@ int command_line::run(std::vector<std::string> words) {
   } catch (CLI::Success const& e) {  // --help, --version
     return app_.exit(e);
   } catch (CLI::ParseError const& e) {
-    return fail_to_read(e);
+    return fail_to_read(app_, e);
   }
   for (auto const& [command, go] : commands_) {
     if (!command->parsed() || !command->get_subcommands().empty()) continue;
@@ -137,9 +122,7 @@ int command_line::run(std::vector<std::string> words) {
 CLI::App& add_command(CLI::App& below, std::string const& name, std::string about,
                       std::string const& usage, std::string footer) {
   CLI::App& made = *below.add_subcommand(name, std::move(about));
-  std::string path = name;
-  for (CLI::App const* at = &below; at; at = at->get_parent()) path = at->get_name() + " " + path;
-  usage_line::set(made, path + " " + usage);
+  made.formatter(std::make_shared<usage_line>(path_of(made) + " " + usage));
   made.footer(std::move(footer));
   return made;
 }

@@ -2,11 +2,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <functional>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace herdlock::cli {
 
@@ -32,8 +28,6 @@ class command_line {
   int run(std::vector<std::string> words);
 
  private:
-  int fail_to_read(CLI::ParseError const& why) const;
-
   CLI::App app_;
   std::vector<runnable> commands_;
 };

@@ -1,12 +1,7 @@
 // Durations on the command line, and how they are said.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <herdlock/types.hpp>
 #include <herdlock/url.hpp>
-#include <string>
-#include <string_view>
 
 #include "terminal/exit_code.hpp"
 
@@ -18,10 +13,7 @@ inline milliseconds duration_argument(std::string_view option, std::string_view 
   bool const bare = text.find_first_not_of("0123456789") == std::string_view::npos;
   result<milliseconds> const parsed = parse_duration(text);
   if (!parsed || (bare && text != "0")) {
-    throw command_error(
-        exit_code::usage,
-        fmt::format("{} '{}' is not a duration; write it as 500ms, 30s, 5m, 1h or 7d", option,
-                    text));
+    refuse("{} '{}' is not a duration; write it as 500ms, 30s, 5m, 1h or 7d", option, text);
   }
   return *parsed;
 }
@@ -48,8 +40,7 @@ inline milliseconds duration_between(char const* option, std::string const& text
                                      milliseconds least, milliseconds most) {
   milliseconds const time = duration_argument(option, text);
   if (time >= least && time <= most) return time;
-  throw command_error(exit_code::usage, fmt::format("{} {}: must be between {} and {}", option,
-                                                    text, say_exactly(least), say_exactly(most)));
+  refuse("{} {}: must be between {} and {}", option, text, say_exactly(least), say_exactly(most));
 }
 
 }  // namespace herdlock::cli

@@ -1,9 +1,11 @@
 // What a program's exit status means, and the one error that carries it.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
 #include <herdlock/error.hpp>
-#include <stdexcept>
-#include <string>
 
 namespace herdlock::cli {
 
@@ -32,14 +34,33 @@ class command_error : public std::runtime_error {
   exit_code code_;
 };
 
+/// Throws command_error (usage): what was typed cannot be done.
+template <class... Words>
+[[noreturn]] void refuse(fmt::format_string<Words...> why, Words&&... words) {
+  throw command_error(exit_code::usage, fmt::format(why, std::forward<Words>(words)...));
+}
+
 /// 64 for what the caller can put right on the command line, 69 for a store that cannot be used.
-exit_code exit_code_of(std::error_code const& code);
+inline exit_code exit_code_of(std::error_code const& code) {
+  if (code == errc::lost) return exit_code::lost;
+  for (errc const of_the_caller :
+       {errc::invalid_name, errc::invalid_owner, errc::invalid_ttl, errc::invalid_value,
+        errc::invalid_url, errc::unknown_scheme, errc::not_built, errc::not_supported}) {
+    if (code == of_the_caller) return exit_code::usage;
+  }
+  return exit_code::unavailable;
+}
 
 /// Throws the failure as a command_error.
-[[noreturn]] void raise(failure const& why);
+[[noreturn]] inline void raise(failure const& why) {
+  std::string const line = why.message.empty() ? why.code.message() : why.message;
+  throw command_error(exit_code_of(why.code), line);
+}
 
 /// Throws what a system call could not do, and why: errno says.
-[[noreturn]] void raise_errno(char const* what);
+[[noreturn]] inline void raise_errno(char const* what) {
+  throw command_error(exit_code::internal, fmt::format("{}: {}", what, std::strerror(errno)));
+}
 
 template <class T>
 T value_or_raise(result<T> r) {

@@ -3,23 +3,27 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <string>
-#include <vector>
+#include <CLI/Formatter.hpp>
 
 namespace herdlock::cli {
 
-/// A command as it is typed. Hidden ones are left out.
-struct command_node {
-  std::string path;  ///< `herdlock hot add`
-  CLI::App const* app;
-  std::vector<CLI::App const*> below;
+/// CLI11's help with a usage line of our own. Each command has one.
+class usage_line : public CLI::Formatter {
+ public:
+  explicit usage_line(std::string line) : line_(std::move(line)) { column_width(26); }
 
-  /// It does something by itself: `herdlock hot`, but not the program without a command.
-  bool acts() const;
+  std::string const& line() const { return line_; }
+  std::string make_usage(CLI::App const*, std::string) const override {
+    return "Usage: " + line_ + "\n";
+  }
+
+ private:
+  std::string line_;
 };
-std::vector<command_node> commands_of(CLI::App const& root);
 
-/// A line for each that acts.
+/// A command as it is typed: `herdlock hot add`.
+std::string path_of(CLI::App const& command);
+/// A line for each that does something by itself.
 std::string list_of_commands(CLI::App const& root);
 std::string man_page(CLI::App const& root);
 /// Throws command_error (usage) for a shell that it does not know.

@@ -3,22 +3,18 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <exception>
 #include <herdlock/printable.hpp>
-#include <string>
 
 #include "terminal/signals_blocked.hpp"
 #include "terminal/unique_fd.hpp"
 
 namespace herdlock::cli {
 namespace detail {
-
-inline void do_nothing(int) {}
 
 // O_NONBLOCK belongs to the open file, which the command and the shell share with us. The same
 // pipe or terminal opened again has a flag of its own.
@@ -67,7 +63,7 @@ inline void prepare_standard_streams() {
   if (::sigaction(SIGPIPE, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
   // A handler, unlike SIG_IGN, is not handed on to the command.
   action = {};
-  action.sa_handler = detail::do_nothing;
+  action.sa_handler = [](int) {};
   action.sa_flags = SA_RESTART;
   ::sigaction(SIGPIPE, &action, nullptr);
 }

@@ -4,10 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <string>
 
 #include "terminal/exit_code.hpp"
 

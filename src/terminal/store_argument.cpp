@@ -1,12 +1,9 @@
 #include "terminal/store_argument.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <herdlock/url.hpp>
 
@@ -17,7 +14,7 @@ namespace {
 
 constexpr std::size_t max_url_bytes = 4096;
 
-[[noreturn]] void refuse(exit_code code, std::string const& file, std::string const& why) {
+[[noreturn]] void raise_about(exit_code code, std::string const& file, std::string const& why) {
   throw command_error(code, fmt::format("the store's file {}: {}", in_quotes(file), why));
 }
 
@@ -38,18 +35,19 @@ std::string url_in_file(std::string const& file) {
   std::ifstream from(file);
   std::string line(max_url_bytes + 1, '\0');
   if (!from.read(line.data(), static_cast<std::streamsize>(line.size())) && !from.eof()) {
-    refuse(exit_code::unavailable, file, std::strerror(errno));
+    raise_about(exit_code::unavailable, file, std::strerror(errno));
   }
   line.resize(static_cast<std::size_t>(from.gcount()));
   line.resize(std::min(line.find('\n'), line.size()));
   if (line.size() > max_url_bytes) {
-    refuse(exit_code::usage, file, fmt::format("its first line is over {} bytes", max_url_bytes));
+    raise_about(exit_code::usage, file,
+                fmt::format("its first line is over {} bytes", max_url_bytes));
   }
   line.resize(line.find_last_not_of("\r ") + 1);
-  if (line.empty()) refuse(exit_code::usage, file, "its first line is to be a store URL");
+  if (line.empty()) raise_about(exit_code::usage, file, "its first line is to be a store URL");
   auto const parsed = store_url::parse(line);
   if ((parsed && parsed->redacted() == line) || !everybody_reads(file)) return line;
-  refuse(exit_code::usage, file, "every user can read the password in it; chmod 600 it");
+  raise_about(exit_code::usage, file, "every user can read the password in it; chmod 600 it");
 }
 
 void add_store_options(CLI::App& app, store_arguments& arguments, std::string const& about) {
@@ -70,11 +68,8 @@ std::string named_store(store_arguments const& arguments) {
 std::string sqlite_url(std::filesystem::path const& file) {
   std::string url = "sqlite:";
   for (char const c : file.string()) {
-    if (c == '%' || c == '?' || c == '#') {
-      url += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    } else {
-      url += c;
-    }
+    bool const has_a_meaning = c == '%' || c == '?' || c == '#';
+    url += has_a_meaning ? fmt::format("%{:02X}", static_cast<unsigned>(c)) : std::string(1, c);
   }
   return url;
 }

@@ -3,7 +3,6 @@
 
 #include <CLI/App.hpp>
 #include <filesystem>
-#include <string>
 
 namespace herdlock::cli {
 

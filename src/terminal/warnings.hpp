@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <herdlock/open.hpp>
-#include <string>
-#include <vector>
 
 #include "terminal/notice.hpp"
 

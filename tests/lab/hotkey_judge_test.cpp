@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "broken.hpp"
-#include "scenes/hotkey_judge.hpp"
+#include "scenes/hotkey.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "broken.hpp"
 #include "lab_command.hpp"
-#include "scenes/cut_judge.hpp"
+#include "scenes/cut.hpp"
 
 namespace {
 

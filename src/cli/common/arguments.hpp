@@ -1,15 +1,10 @@
 // Arguments that mean the same to several commands.
 #pragma once
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <herdlock/types.hpp>
-#include <initializer_list>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "terminal/exit_code.hpp"
@@ -23,8 +18,7 @@ inline resource name_argument(std::string const& text) {
   if (!name) raise(name.error());
   auto const hidden = [](unsigned char c) { return c < ' ' || c == 127; };
   if (std::any_of(text.begin(), text.end(), hidden)) {
-    throw command_error(exit_code::usage,
-                        "the name " + in_quotes(text) + " has control characters in it");
+    refuse("the name {} has control characters in it", in_quotes(text));
   }
   return std::move(*name);
 }
@@ -38,8 +32,7 @@ T choice_argument(std::string_view option, std::string const& text,
     if (text == word) return meant;
     words.push_back(word);
   }
-  throw command_error(exit_code::usage, fmt::format("{} {} is none of {}", option, in_quotes(text),
-                                                    fmt::join(words, ", ")));
+  refuse("{} {} is none of {}", option, in_quotes(text), fmt::join(words, ", "));
 }
 
 }  // namespace herdlock::cli

@@ -1,17 +1,14 @@
 #include "common/chosen_store.hpp"
 
-#include <fmt/format.h>
 #include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <herdlock/url.hpp>
 
-#include "terminal/exit_code.hpp"
+#include "common/arguments.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -31,13 +28,6 @@ fs::path state_home() {
                       "no home folder to keep the default store in; set HOME or give --store");
 }
 
-[[noreturn]] void refuse(fs::path const& folder, int reason) {
-  throw command_error(
-      exit_code::unavailable,
-      fmt::format("cannot make the default store's folder {}: {}; give --store sqlite:PATH",
-                  folder.string(), std::strerror(reason)));
-}
-
 fs::path default_store_file() { return state_home() / "herdlock" / "herdlock.db"; }
 
 std::string default_store_url() {
@@ -45,9 +35,14 @@ std::string default_store_url() {
   fs::path const folder = file.parent_path();
   std::error_code code;
   fs::create_directories(folder.parent_path(), code);
-  if (code) refuse(folder, code.value());
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) refuse(folder, errno);
-  return sqlite_url(file);
+  if (!code && ::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    code.assign(errno, std::generic_category());
+  }
+  if (!code) return sqlite_url(file);
+  throw command_error(
+      exit_code::unavailable,
+      fmt::format("cannot make the default store's folder {}: {}; give --store sqlite:PATH",
+                  folder.string(), code.message()));
 }
 
 }  // namespace
@@ -69,9 +64,8 @@ chosen_store store_of(store_arguments const& arguments) {
 chosen_store shared_store_of(store_arguments const& arguments) {
   auto chosen = store_of(arguments);
   if (value_or_raise(store_url::parse(chosen.url)).scheme != "memory") return chosen;
-  throw command_error(exit_code::usage,
-                      "memory: lives in one process; name a store that processes share "
-                      "(sqlite:PATH, redis://…)");
+  refuse(
+      "memory: lives in one process; name a store that processes share (sqlite:PATH, redis://…)");
 }
 
 std::string about_default_store() {

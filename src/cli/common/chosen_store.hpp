@@ -1,8 +1,6 @@
 // The store that the command works with: the one that is named, else one of this user's own.
 #pragma once
 
-#include <string>
-
 #include "terminal/store_argument.hpp"
 
 namespace herdlock::cli {
@@ -16,8 +14,7 @@ struct chosen_store {
 void add_store_options(CLI::App& app, store_arguments& arguments);
 
 /// The one that is named, else the default store: `herdlock.db` in $XDG_STATE_HOME/herdlock, else
-/// in
-/// ~/.local/state/herdlock. Makes its folder, readable by its owner only. Throws command_error
+/// in ~/.local/state/herdlock. Makes its folder, readable by its owner only. Throws command_error
 /// (unavailable) when it cannot be made, and as named_store does.
 chosen_store store_of(store_arguments const& arguments);
 /// The same for a store of which another process is to see something: throws command_error (usage)

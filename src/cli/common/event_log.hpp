@@ -4,24 +4,24 @@
 
 #include <herdlock/election.hpp>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
-#include <string_view>
 
 namespace herdlock::cli {
 
 /// How much of it is told.
 enum class event_form { quiet, verbose, json };
 
+/// Whose events they are, and how much of them is told.
+struct event_source {
+  std::string name;
+  std::string candidate;
+  std::string store;  ///< as it may be shown
+  event_form form;
+};
+
 /// Never waits for whoever reads.
 class event_log {
  public:
-  /// `store`: as it may be shown.
-  event_log(std::string name, std::string candidate, std::string store, event_form form)
-      : name_(std::move(name)),
-        candidate_(std::move(candidate)),
-        store_(std::move(store)),
-        form_(form) {}
+  explicit event_log(event_source of) : of_(std::move(of)) {}
 
   /// For programs. `status`: of herdlock, where the command has ended.
   void tell(election_transition const& what, std::optional<int> status = {});
@@ -35,19 +35,13 @@ class event_log {
   void notes(store const& where) const;
 
  protected:
-  election_transition const& last() const { return last_; }
-  std::string const& candidate() const { return candidate_; }
-  std::string const& store_name() const { return store_; }
-  event_form form() const { return form_; }
+  event_source const of_;
+  election_transition last_{};
 
  private:
-  nlohmann::ordered_json line_of(std::string_view event, election_transition const& what) const;
+  void write(std::string_view event, election_transition const& what,
+             nlohmann::ordered_json const& more) const;
 
-  std::string const name_;
-  std::string const candidate_;
-  std::string const store_;
-  event_form const form_;
-  election_transition last_{};
   clock::time_point const began_ = clock::now();
 };
 

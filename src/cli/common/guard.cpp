@@ -1,6 +1,5 @@
 #include "common/guard.hpp"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 

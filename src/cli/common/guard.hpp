@@ -22,17 +22,11 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <functional>
 #include <herdlock/lease.hpp>
-#include <herdlock/open.hpp>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "common/boot_alarm.hpp"
 #include "common/process_group.hpp"
-#include "common/terminal.hpp"
-#include "common/watchdog.hpp"
 
 namespace herdlock::cli {
 

@@ -2,20 +2,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include <cerrno>
-#include <cstring>
 
-#include "common/signals.hpp"
+#include "common/signal_watch.hpp"
 #include "terminal/exit_code.hpp"
 #include "terminal/signals_blocked.hpp"
-#include "terminal/unique_fd.hpp"
 
 namespace herdlock::cli {
 namespace {

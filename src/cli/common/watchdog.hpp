@@ -2,8 +2,6 @@
 // stopped (SIGSTOP, a debugger) while the command runs on.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <atomic>
 #include <herdlock/types.hpp>

@@ -1,10 +1,5 @@
 #include "common/work_options.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <herdlock/election.hpp>
-
 #include "common/arguments.hpp"
 #include "terminal/command_line.hpp"
 #include "terminal/duration.hpp"
@@ -16,16 +11,14 @@ std::optional<milliseconds> grace_argument(std::string const& text, milliseconds
   if (text.empty()) return std::nullopt;
   milliseconds const grace = duration_argument("--grace", text);
   if (grace < ttl && grace * 2 < ttl) return grace;
-  throw command_error(exit_code::usage,
-                      fmt::format("--grace {} is not less than half of the ttl ({}); choose a "
-                                  "longer --ttl or a shorter --grace",
-                                  text, say(ttl)));
+  refuse(
+      "--grace {} is not less than half of the ttl ({}); choose a longer --ttl or a shorter "
+      "--grace",
+      text, say(ttl));
 }
 
 void require(bool holds, work_arguments const& given, char const* else_said) {
-  if (holds) return;
-  throw command_error(exit_code::usage, fmt::format("{}, as in: herdlock {} NAME -- CMD", else_said,
-                                                    given.app->get_name()));
+  if (!holds) refuse("{}, as in: herdlock {} NAME -- CMD", else_said, given.app->get_name());
 }
 
 }  // namespace
@@ -35,11 +28,10 @@ stopping_times work_options::stopping_in(store const& in) const {
   auto const term = proved > milliseconds{0} ? std::min(proved, ttl) : ttl;
   auto const taken = grace.value_or(std::min(milliseconds{10'000}, term / 4));
   if (taken * 2 < term) return {taken, stop_notice(taken, term)};
-  throw command_error(
-      exit_code::usage,
-      fmt::format("--grace {} is not less than half of the {} for which {} proves a lease at a "
-                  "time; choose a shorter --grace",
-                  say(taken), say(term), in.display_name()));
+  refuse(
+      "--grace {} is not less than half of the {} for which {} proves a lease at a time; choose a "
+      "shorter --grace",
+      say(taken), say(term), in.display_name());
 }
 
 void add_work_options(CLI::App& app, work_arguments& into, work_words const& about) {

@@ -1,12 +1,6 @@
 // What `run` and `elect` have in common: a command under a lease, and how long it has to stop.
 #pragma once
 
-#include <CLI/App.hpp>
-#include <herdlock/open.hpp>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "common/chosen_store.hpp"
 #include "common/event_log.hpp"
 

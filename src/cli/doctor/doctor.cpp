@@ -1,11 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <herdlock/examination.hpp>
 #include <herdlock/lock.hpp>
-#include <herdlock/url.hpp>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -13,28 +9,18 @@
 #include "common/chosen_store.hpp"
 #include "common/json_text.hpp"
 #include "terminal/duration.hpp"
-#include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr char const* doctor_footer =
-#include "doctor/doctor_help.txt"
-    ;
-
-constexpr int exit_warnings = 1;
-constexpr int exit_errors = 2;
-
 char const* word_of(severity weight) { return weight == severity::error ? "error" : "warning"; }
 
+// Errors stand in front of warnings.
 int status_of(examination const& seen) {
-  int status = 0;
-  for (auto const& one : seen.findings) {
-    status = std::max(status, one.weight == severity::error ? exit_errors : exit_warnings);
-  }
-  return status;
+  if (seen.findings.empty()) return 0;
+  return seen.findings.front().weight == severity::error ? 2 : 1;
 }
 
 std::string counted(std::size_t number, std::string_view what) {
@@ -90,28 +76,21 @@ milliseconds time_of_a_look(lock const& at) {
   return std::chrono::duration_cast<milliseconds>(times[times.size() / 2]);
 }
 
-acquire_options terms_of(milliseconds ttl) {
-  acquire_options terms;
-  terms.ttl = ttl;
-  terms.renew = renewal::none;
-  return terms;
-}
-
-milliseconds longest_allowed(lock const& at, acquired& first) {
-  for (auto const ttl : probe_ttls) {
+acquire_options longest_allowed(lock const& at, acquired& first) {
+  for (auto ttl = probe_ttls.begin();; ++ttl) {
+    acquire_options const terms{.ttl = *ttl, .renew = renewal::none};
     try {
-      first = at.try_acquire(terms_of(ttl));
-      return ttl;
+      first = at.try_acquire(terms);
+      return terms;
     } catch (error const& e) {
-      if (e.code() != errc::invalid_ttl || ttl == probe_ttls.back()) throw;
+      if (e.code() != errc::invalid_ttl || ttl + 1 == probe_ttls.end()) throw;
     }
   }
-  return probe_ttls.back();
 }
 
 void exercise(lock const& at, examination& into) {
   acquired first;
-  auto const terms = terms_of(longest_allowed(at, first));
+  auto const terms = longest_allowed(at, first);
   if (!first) {
     return into.find({"store.grants", severity::error,
                       at.name().str() + ", which nobody else uses, is held",
@@ -178,15 +157,12 @@ int doctor(doctor_arguments const& given) {
   std::string const url = store_of(given.store).url;
   std::string const shown = value_or_raise(store_url::parse(url)).redacted();
   // First, since the store makes what the examination looks at.
-  examination seen;
-  probe_store(url, seen);
-  auto const looked = value_or_raise(examine_store(url));
-  seen.findings.insert(seen.findings.begin(), looked.findings.begin(), looked.findings.end());
-  seen.passed.insert(seen.passed.end(), looked.passed.begin(), looked.passed.end());
-  seen.skipped.insert(seen.skipped.end(), looked.skipped.begin(), looked.skipped.end());
-  seen.notes = looked.notes;
-  auto const lighter = [](finding const& a, finding const& b) { return a.weight > b.weight; };
-  std::stable_sort(seen.findings.begin(), seen.findings.end(), lighter);
+  examination probed;
+  probe_store(url, probed);
+  auto seen = value_or_raise(examine_store(url));
+  seen.findings.insert(seen.findings.end(), probed.findings.begin(), probed.findings.end());
+  seen.passed.insert(seen.passed.end(), probed.passed.begin(), probed.passed.end());
+  std::ranges::stable_sort(seen.findings, std::ranges::greater(), &finding::weight);
   if (given.json) {
     tell_programs(shown, seen);
   } else {
@@ -199,8 +175,10 @@ int doctor(doctor_arguments const& given) {
 
 runnable add_doctor_command(CLI::App& app) {
   auto const given = std::make_shared<doctor_arguments>();
-  CLI::App& made = add_command(app, "doctor", "Look for what breaks locks in a store",
-                               "[--store URL] [OPTIONS]", doctor_footer);
+  CLI::App& made =
+      add_command(app, "doctor", "Look for what breaks locks in a store", "[--store URL] [OPTIONS]",
+#include "doctor/doctor_help.txt"
+      );
   add_store_options(made, given->store);
   made.add_flag("--json", given->json, "For programs");
   return {&made, [given] { return doctor(*given); }};

@@ -1,22 +1,19 @@
-#include "elect/elect.hpp"
-
+// `herdlock elect`: a command that runs on the leader, restarted at each term.
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <exception>
 
+#include "commands.hpp"
+#include "common/arguments.hpp"
 #include "common/guard.hpp"
 #include "common/signal_watch.hpp"
+#include "common/work_options.hpp"
 #include "terminal/duration.hpp"
-#include "terminal/exit_code.hpp"
 #include "terminal/notice.hpp"
 #include "terminal/warnings.hpp"
 
@@ -24,7 +21,40 @@ namespace herdlock::cli {
 namespace {
 
 constexpr milliseconds longest_rest{5'000};
-constexpr std::array ends_us{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+constexpr int most_terms = 1'000'000;
+
+constexpr char const* elect_footer =
+#include "elect/elect_help.txt"
+    ;
+
+// As typed.
+struct elect_arguments {
+  work_arguments work;
+  std::string rest = "200ms";
+  std::string candidate;
+  std::string diagram;
+  int terms = 0;
+  bool once = false;
+};
+
+// As meant.
+struct elect_options {
+  work_options work;
+  milliseconds rest;
+  std::string candidate;     // empty: host:pid:random
+  std::optional<int> terms;  // stand down after so many
+  bool once;                 // stand down when the command ends by itself
+};
+
+elect_options checked(elect_arguments const& given) {
+  work_options work = checked(given.work);
+  auto const rest = duration_between("--rest", given.rest, milliseconds{1}, std::chrono::hours{1});
+  if (given.terms < 0 || given.terms > most_terms) {
+    refuse("--terms {}: must be between 1 and {}", given.terms, most_terms);
+  }
+  auto const terms = given.terms == 0 ? std::nullopt : std::optional(given.terms);
+  return {std::move(work), rest, given.candidate, terms, given.once};
+}
 
 std::string in_words(election_transition const& what) {
   std::string const term = fmt::format("term {}", what.term.value);
@@ -64,26 +94,25 @@ std::string in_words(election_transition const& what) {
 class elect_log : public event_log {
  public:
   using event_log::event_log;
-  void tell(election_transition const& what);
+
+  // Without --verbose: what goes wrong, and that it is right again. The loss and the refusal are
+  // told elsewhere.
+  void tell(election_transition const& what) {
+    event_log::tell(what);
+    bool const trouble = what.event == election_event::failed && what.to == election_state::waiting;
+    bool const worth_it = (trouble && !in_trouble_) || what.event == election_event::overdue ||
+                          (what.event == election_event::granted && in_trouble_) ||
+                          (what.event == election_event::released && what.why.code);
+    if (trouble) in_trouble_ = true;
+    if (what.event == election_event::granted) in_trouble_ = false;
+    if (of_.form == event_form::quiet && !worth_it) return;
+    bool const begins = what.event == election_event::campaign;
+    line(fmt::format("{}: {}{}", of_.candidate, in_words(what), begins ? " at " + of_.store : ""));
+  }
 
  private:
   bool in_trouble_ = false;
 };
-
-// Without --verbose: what goes wrong, and that it is right again. The loss and the refusal are told
-// elsewhere.
-void elect_log::tell(election_transition const& what) {
-  event_log::tell(what);
-  bool const trouble = what.event == election_event::failed && what.to == election_state::waiting;
-  bool const worth_it = (trouble && !in_trouble_) || what.event == election_event::overdue ||
-                        (what.event == election_event::granted && in_trouble_) ||
-                        (what.event == election_event::released && what.why.code);
-  if (trouble) in_trouble_ = true;
-  if (what.event == election_event::granted) in_trouble_ = false;
-  if (form() == event_form::quiet && !worth_it) return;
-  bool const begins = what.event == election_event::campaign;
-  line(fmt::format("{}: {}{}", candidate(), in_words(what), begins ? " at " + store_name() : ""));
-}
 
 // A command that is started again and again has no use for the terminal, and Ctrl-C is for us.
 void let_go_of_the_terminal() {
@@ -107,9 +136,7 @@ class session {
   elect_options const& options_;
   prepared_command command_;
   asio::io_context io_;
-  signal_watch signals_{io_,
-                        {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT},
-                        [this](int number) { on_signal(number); }};
+  signal_watch signals_{io_, work_signals, [this](int number) { on_signal(number); }};
   guard* guard_ = nullptr;
   store store_;
   std::optional<elect_log> log_;
@@ -132,22 +159,20 @@ session::session(elect_options const& options)
                    co_return;
                  }},
                 terms()) {
-  log_.emplace(options.work.name.str(), election_.candidate(), store_.display_name(),
-               options.work.log);
+  log_.emplace(event_source{options.work.name.str(), election_.candidate(), store_.display_name(),
+                            options.work.log});
   if (options.work.where.by_default) log_->warn(about_default_store());
   open_signals();
 }
 
 election_options session::terms() {
-  election_options asked;
-  asked.ttl = options_.work.ttl;
-  asked.grace = options_.work.stopping_in(store_).grace;
-  asked.back_off_first = options_.rest;
-  asked.back_off_most = std::max(longest_rest, options_.rest);
-  asked.candidate = options_.candidate;
-  asked.executor = io_.get_executor();
-  asked.on_transition = [this](election_transition const& what) { log_->tell(what); };
-  return asked;
+  return {.ttl = options_.work.ttl,
+          .grace = options_.work.stopping_in(store_).grace,
+          .back_off_first = options_.rest,
+          .back_off_most = std::max(longest_rest, options_.rest),
+          .candidate = options_.candidate,
+          .executor = io_.get_executor(),
+          .on_transition = [this](election_transition const& what) { log_->tell(what); }};
 }
 
 asio::awaitable<void> session::work(election_term& term) {
@@ -182,10 +207,12 @@ asio::awaitable<void> session::run(election_term& term) {
     ended.cancel();
   };
   auto const [grace, told] = options_.work.stopping_in(store_);
-  guard_terms asked{.grace = grace, .notice = told, .terminal = job_control::none};
-  // To programs the transition tells it.
-  asked.tell_loss = [this](auto const& text, auto const&) { log_->line(text); };
-  asked.tell_trouble = [this](auto const& text) { log_->warn(text); };
+  guard_terms asked{.grace = grace,
+                    .notice = told,
+                    .terminal = job_control::none,
+                    // To programs the transition tells it.
+                    .tell_loss = [this](auto const& text, auto const&) { log_->line(text); },
+                    .tell_trouble = [this](auto const& text) { log_->warn(text); }};
   guard guarded(io_, term.held(), std::move(asked), command_, on_end);
   guard_ = &guarded;
   auto waiting = ended.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -194,8 +221,7 @@ asio::awaitable<void> session::run(election_term& term) {
 }
 
 void session::on_signal(int number) {
-  bool const ends = std::find(ends_us.begin(), ends_us.end(), number) != ends_us.end();
-  if (ends) {
+  if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) {
     if (std::exchange(interrupted_, true) && guard_) guard_->end();
     return election_.resign();
   }
@@ -217,12 +243,40 @@ int session::go() {
   return interrupted_ ? 0 : last_status_;
 }
 
+int elect_or_draw(elect_arguments const& given) {
+  if (given.diagram.empty()) {
+    auto const asked = checked(given);
+    prepare_standard_streams();
+    let_go_of_the_terminal();
+    return session(asked).go();
+  }
+  auto const format = choice_argument<diagram_format>(
+      "--diagram", given.diagram,
+      {{"mermaid", diagram_format::mermaid}, {"graphviz", diagram_format::graphviz}});
+  fmt::print("{}", election_diagram(format));
+  return 0;
+}
+
 }  // namespace
 
-int elect(elect_options const& options) {
-  prepare_standard_streams();
-  let_go_of_the_terminal();
-  return session(options).go();
+runnable add_elect_command(CLI::App& app, std::vector<std::string> command) {
+  auto const given = std::make_shared<elect_arguments>();
+  given->work.command = std::move(command);
+  CLI::App& elect_app = add_command(
+      app, "elect", "Run a command on one machine of many; another takes over when it stops",
+      "NAME [OPTIONS] -- CMD [ARGS…]", elect_footer);
+  add_work_options(elect_app, given->work,
+                   {.name = "What is led: the same on all machines",
+                    .ttl = "A leader that died is replaced after so long",
+                    .verbose = "Tell each transition on standard error"});
+  add_value(elect_app, "--candidate", given->candidate, "ID",
+            "The id under which this candidate leads (default: host:pid:random)");
+  add_value(elect_app, "--rest", given->rest, "TIME", "The first rest before standing again");
+  elect_app.add_option("--terms", given->terms, "Stand down after so many terms")->type_name("N");
+  elect_app.add_flag("--once", given->once, "Stand down when CMD ends by itself");
+  add_value(elect_app, "--diagram", given->diagram, "FORMAT",
+            "Print the machine that runs here, as mermaid or graphviz");
+  return {&elect_app, [given] { return elect_or_draw(*given); }};
 }
 
 }  // namespace herdlock::cli

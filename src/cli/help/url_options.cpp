@@ -1,9 +1,5 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "commands.hpp"
 #include "common/json_text.hpp"
@@ -54,11 +50,9 @@ std::vector<scheme_options> chosen(std::string const& scheme) {
   if (scheme.empty()) return all;
   auto const found = std::ranges::find(all, scheme, &scheme_options::scheme);
   if (found != all.end()) return {*found};
-  std::vector<std::string_view> known;
-  for (auto const& one : all) known.push_back(one.scheme);
-  throw command_error(exit_code::usage,
-                      fmt::format("help options: the scheme '{}' is not known; there are {}",
-                                  scheme, fmt::join(known, ", ")));
+  auto const known = all | std::views::transform(&scheme_options::scheme);
+  refuse("help options: the scheme '{}' is not known; there are {}", scheme,
+         fmt::join(known, ", "));
 }
 
 struct url_options_arguments {
@@ -67,14 +61,12 @@ struct url_options_arguments {
 };
 
 int print_url_options(url_options_arguments const& asked) {
-  auto const schemes = chosen(asked.scheme);
-  if (asked.json) {
-    json told = json::array();
-    for (auto const& one : schemes) told.push_back(as_json(one));
-    print_json(told);
-    return 0;
+  json told = json::array();
+  for (auto const& one : chosen(asked.scheme)) {
+    if (!asked.json) print_text(one);
+    told.push_back(as_json(one));
   }
-  for (auto const& one : schemes) print_text(one);
+  if (asked.json) print_json(told);
   return 0;
 }
 

@@ -1,28 +1,12 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <cstdlib>
-#include <herdlock/url.hpp>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "commands.hpp"
 #include "common/arguments.hpp"
-#include "common/chosen_store.hpp"
-#include "common/json_text.hpp"
-#include "hot/hot_table.hpp"
 #include "hot/hot_watch.hpp"
 #include "hot/rule_commands.hpp"
 #include "terminal/duration.hpp"
-#include "terminal/exit_code.hpp"
 #include "terminal/notice.hpp"
 #include "terminal/progress_line.hpp"
 #include "terminal/standard_output.hpp"
@@ -30,54 +14,35 @@
 namespace herdlock::cli {
 namespace {
 
-constexpr std::size_t most_keys = 1'000;
-constexpr std::uint64_t most_a_second = 10'000'000;
-
-constexpr char const* hot_footer =
-#include "hot/hot_help.txt"
-    ;
-
 struct hot_arguments {
   store_arguments store;
+  survey_request request;  // but for what is checked as a text
   std::string source = "clients";
-  std::size_t top = 20;
-  std::string prefix;
   std::string lasts = "5s";
   std::string interval = "1s";
-  std::uint64_t max_rate = 200'000;
   bool watch = false;
-  bool sizes = false;
-  bool yes = false;
   bool json = false;
 };
 
 void require_up_to(std::uint64_t most, char const* option, std::uint64_t value) {
-  if (value >= 1 && value <= most) return;
-  throw command_error(exit_code::usage, fmt::format("{} must be from 1 to {}", option, most));
+  if (value < 1 || value > most) refuse("{} must be from 1 to {}", option, most);
 }
 
 hot_question question_of(hot_arguments const& given) {
-  require_up_to(most_keys, "--top", given.top);
-  require_up_to(most_a_second, "--max-rate", given.max_rate);
-  hot_question asked;
+  require_up_to(1'000, "--top", given.request.top);
+  require_up_to(10'000'000, "--max-rate", given.request.most_a_second);
+  hot_question asked{.url = {}, .request = given.request};
   asked.request.source = choice_argument<survey_source>("--source", given.source, survey_sources);
-  asked.request.top = given.top;
-  asked.request.prefix = given.prefix;
   asked.request.lasts =
       duration_between("--for", given.lasts, milliseconds{10}, std::chrono::minutes{1});
-  asked.request.most_a_second = given.max_rate;
-  asked.request.even_if_busy = given.yes;
-  asked.request.with_sizes = given.sizes;
   asked.url = shared_store_of(given.store).url;
-  asked.shown = value_or_raise(store_url::parse(asked.url)).redacted();
   return asked;
 }
 
 std::size_t width_of_output() {
-  winsize size{};
-  bool const known = ::isatty(STDOUT_FILENO) == 1 &&
-                     ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : any_width;
+  winsize size{};  // stays so where there is no terminal
+  ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+  return size.ws_col > 0 ? size.ws_col : any_width;
 }
 
 // A terminal of which a program can write each part.
@@ -118,21 +83,16 @@ int hot_once(hot_question const& asked, output_form form) {
 
 // What is asked for must not be without effect, and nobody the wiser.
 void refuse_without_effect(CLI::App const& typed, hot_arguments const& given) {
-  struct effect {
-    char const* option;
-    std::vector<std::string> sources;
-  };
-  for (auto const& [option, sources] :
-       {effect{"--for", {"monitor", "server"}}, effect{"--max-rate", {"monitor", "lfu"}},
-        effect{"--yes", {"monitor"}}}) {
+  std::pair<char const*, std::vector<std::string>> const all[]{
+      {"--for", {"monitor", "server"}}, {"--max-rate", {"monitor", "lfu"}}, {"--yes", {"monitor"}}};
+  for (auto const& [option, sources] : all) {
     bool const has_one = std::count(sources.begin(), sources.end(), given.source) > 0;
     if (typed.count(option) == 0 || has_one) continue;
-    throw command_error(exit_code::usage,
-                        fmt::format("{} has no effect with --source {}, only with {}", option,
-                                    given.source, fmt::join(sources, " and ")));
+    refuse("{} has no effect with --source {}, only with {}", option, given.source,
+           fmt::join(sources, " and "));
   }
   if (typed.count("--interval") > 0 && !given.watch) {
-    throw command_error(exit_code::usage, "--interval has no effect without --watch");
+    refuse("--interval has no effect without --watch");
   }
 }
 
@@ -153,10 +113,10 @@ void refuse_own_options(CLI::App const& hot_app, std::string const& below) {
     bool const is_typed = each->count() > 0;
     bool const is_shared = each->check_lname("store") || each->check_lname("store-file");
     if (!is_typed || is_shared) continue;
-    throw command_error(exit_code::usage,
-                        fmt::format("{} stands in front of {}, where only the store may; herdlock "
-                                    "hot {} --help tells what there is",
-                                    each->get_name(), below, below));
+    refuse(
+        "{} stands in front of {}, where only the store may; herdlock hot {} --help tells what "
+        "there is",
+        each->get_name(), below, below);
   }
 }
 
@@ -164,21 +124,24 @@ void refuse_own_options(CLI::App const& hot_app, std::string const& below) {
 
 std::vector<runnable> add_hot_commands(CLI::App& app) {
   auto const given = std::make_shared<hot_arguments>();
-  CLI::App& made = add_command(app, "hot", "Tell which keys of a store are used most",
-                               "[add | remove | list | OPTIONS]", hot_footer);
+  CLI::App& made = add_command(
+      app, "hot", "Tell which keys of a store are used most", "[add | remove | list | OPTIONS]",
+#include "hot/hot_help.txt"
+  );
+  survey_request& request = given->request;
   add_store_options(made, given->store);
   add_value(made, "--source", given->source, "NAME",
             "Who is asked: clients, monitor, lfu or server");
-  add_value(made, "--top", given->top, "COUNT", "So many keys, up to 1000");
-  made.add_option("--prefix", given->prefix,
+  add_value(made, "--top", request.top, "COUNT", "So many keys, up to 1000");
+  made.add_option("--prefix", request.prefix,
                   "Only keys that begin so; of clients: only caches with this prefix");
   made.add_flag("--watch", given->watch, "Look again and again");
   add_value(made, "--interval", given->interval, "TIME", "From a look to the next, 10ms to 1h");
   add_value(made, "--for", given->lasts, "TIME", "How long monitor and server count, 10ms to 1m");
-  add_value(made, "--max-rate", given->max_rate, "COUNT",
+  add_value(made, "--max-rate", request.most_a_second, "COUNT",
             "A second: commands at which monitor gives up, keys that lfu asks for");
-  made.add_flag("--sizes", given->sizes, "Ask for the size of each value, too");
-  made.add_flag("--yes", given->yes, "Let monitor begin on a busy server");
+  made.add_flag("--sizes", request.with_sizes, "Ask for the size of each value, too");
+  made.add_flag("--yes", request.even_if_busy, "Let monitor begin on a busy server");
   made.add_flag("--json", given->json, "For programs");
   std::vector<runnable> all{{&made, [&made, given] { return hot(made, *given); }}};
   for (auto& [command, go] : add_rule_commands(made, given->store)) {

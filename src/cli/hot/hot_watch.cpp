@@ -1,13 +1,11 @@
 #include "hot/hot_watch.hpp"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
-#include <exception>
-#include <utility>
+#include <herdlock/url.hpp>
 
 #include "terminal/exit_code.hpp"
 
@@ -42,15 +40,14 @@ hot_watch::hot_watch(hot_question asked, milliseconds interval)
                  end(128 + number);
                }),
       timer_(io_) {
-  view_.store = asked_.shown;
+  view_.store = value_or_raise(store_url::parse(asked_.url)).redacted();
   view_.source = asked_.request.source;
 }
 
-int hot_watch::run(told on_news) {
+int hot_watch::run(std::function<void(hot_news)> on_news) {
   on_news_ = std::move(on_news);
   auto const work = boost::asio::make_work_guard(io_);
   io_.run();
-  if (refused_) raise(*refused_);
   return *status_;
 }
 
@@ -104,10 +101,7 @@ void hot_watch::took(result<survey> seen) {
     return look();
   }
   view_.elapsed = std::chrono::duration_cast<milliseconds>(clock::now() - began_);
-  if (!std::exchange(looked_, true) && !seen) {
-    refused_ = seen.error();
-    return io_.stop();
-  }
+  if (!std::exchange(looked_, true) && !seen) raise(seen.error());
   if (seen) {
     view_.seen = std::move(*seen);
     view_.trouble.clear();
@@ -115,11 +109,9 @@ void hot_watch::took(result<survey> seen) {
     view_.trouble = seen.error().message;
   }
   tell(seen ? hot_news::looked : hot_news::failed);
-  if (!status_) look_later();
-}
-
-// From the end of a look: one that takes long leaves the server in peace for as long as any other.
-void hot_watch::look_later() {
+  if (status_) return;
+  // From the end of a look: one that takes long leaves the server in peace for as long as any
+  // other.
   timer_.expires_after(interval_);
   timer_.async_wait([this](boost::system::error_code code) {
     if (!code) look();

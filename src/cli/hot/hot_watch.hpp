@@ -2,11 +2,6 @@
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
-#include <functional>
-#include <herdlock/survey.hpp>
-#include <optional>
-#include <stop_token>
-#include <string>
 #include <thread>
 
 #include "common/json_text.hpp"
@@ -18,7 +13,6 @@ namespace herdlock::cli {
 /// What is asked of a store, checked.
 struct hot_question {
   std::string url;
-  std::string shown;  ///< the URL without its password
   survey_request request;
 };
 
@@ -36,11 +30,7 @@ enum class hot_news {
 /// it was made do not. Where a key or a closed output is to do so, too, that is end().
 class hot_watch {
  public:
-  using told = std::function<void(hot_news news)>;
-
   hot_watch(hot_question asked, milliseconds interval);
-  hot_watch(hot_watch const&) = delete;
-  hot_watch& operator=(hot_watch const&) = delete;
 
   /// Looks from now on, if it does not yet: at first, and after it was stopped.
   void go_on();
@@ -51,7 +41,7 @@ class hot_watch {
 
   /// Returns the exit status. `on_news` is called for each change of the view; what it throws
   /// leaves run(). Throws command_error when the first look fails.
-  int run(told on_news);
+  int run(std::function<void(hot_news)> on_news);
 
   /// A look that is under way is waited for; by the second call not any more. The first status
   /// counts.
@@ -67,7 +57,6 @@ class hot_watch {
   void ask(std::stop_token const& stop);
   void took(result<survey> seen);
   void tell(hot_news news) const;
-  void look_later();
 
   hot_question const asked_;
   milliseconds const interval_;
@@ -75,10 +64,9 @@ class hot_watch {
   boost::asio::io_context io_;
   signal_watch signals_;
   boost::asio::steady_timer timer_;
-  told on_news_;
+  std::function<void(hot_news)> on_news_;
   hot_view view_;
   std::optional<int> status_;
-  std::optional<failure> refused_;
   pace pace_ = pace::resting;
   bool looked_ = false;
   bool abandoned_ = false;  // the look that is under way: nobody wants its answer

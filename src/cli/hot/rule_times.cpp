@@ -1,28 +1,19 @@
 #include "hot/rule_times.hpp"
 
-#include <fmt/format.h>
-#include <time.h>
+#include <fmt/chrono.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <herdlock/error.hpp>
-#include <optional>
-#include <string_view>
 
 #include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-// Beyond it the clock of a rule has no times.
-constexpr int last_year = 2261;
 
 struct typed_time {
   std::tm fields{};
+  std::time_t utc = 0;  // were it of Greenwich
   milliseconds fraction{0};
   std::optional<seconds> east;  // of Greenwich; nothing: this machine's zone
 };
@@ -43,22 +34,24 @@ int number(std::string const& text, std::size_t at, std::size_t digits) {
   return at < text.size() ? std::stoi(text.substr(at, digits)) : 0;
 }
 
-bool is_zone(std::string const& form) {
-  if (form.empty() || form == "Z") return true;
-  return form[0] != 'Z' && (form.substr(1) == "dddd" || form.substr(1) == "dd:dd");
+bool same_fields(std::tm const& a, std::tm const& b) {
+  return a.tm_min == b.tm_min && a.tm_hour == b.tm_hour && a.tm_mday == b.tm_mday &&
+         a.tm_mon == b.tm_mon;
 }
 
 std::optional<typed_time> typed(std::string const& text) {
   constexpr std::string_view longest = "dddd-dd-ddTdd:dd:dd.ddd";
-  constexpr std::array<std::size_t, 6> ends{10, 16, 19, 21, 22, 23};
+  constexpr std::size_t ends[]{10, 16, 19, 21, 22, 23};
+  constexpr std::string_view zones[]{"", "Z", "+dddd", "+dd:dd", "-dddd", "-dd:dd"};
   std::string const form = form_of(text);
   auto const zone_at = std::min(form.find_first_of("Z+-", longest.find('T') + 1), form.size());
-  bool const ends_well = std::find(ends.begin(), ends.end(), zone_at) != ends.end();
-  if (!ends_well || form.substr(0, zone_at) != longest.substr(0, zone_at)) return std::nullopt;
+  bool const is_time = std::ranges::count(ends, zone_at) > 0 &&
+                       form.starts_with(longest.substr(0, zone_at)) &&
+                       std::ranges::count(zones, form.substr(zone_at)) > 0;
+  if (!is_time) return std::nullopt;
+
   std::string const time = text.substr(0, zone_at);
   std::string const zone = text.substr(zone_at);
-  if (!is_zone(form.substr(zone_at))) return std::nullopt;
-
   typed_time found;
   std::tm& at = found.fields;
   at.tm_year = number(time, 0, 4) - 1900;
@@ -72,17 +65,11 @@ std::optional<typed_time> typed(std::string const& text) {
   int const minutes = zone.size() > 1 ? number(zone, zone.size() - 2, 2) : 0;
   int const sign = zone.starts_with('-') ? -1 : 1;
   if (!zone.empty()) found.east = seconds(sign * (hours * 3600 + minutes * 60));
-  std::chrono::year_month_day const day{std::chrono::year(at.tm_year + 1900),
-                                        std::chrono::month(static_cast<unsigned>(at.tm_mon + 1)),
-                                        std::chrono::day(static_cast<unsigned>(at.tm_mday))};
-  bool const there_is = day.ok() && at.tm_hour <= 23 && at.tm_min <= 59 && at.tm_sec <= 59 &&
-                        hours <= 23 && minutes <= 59;
+  // A 30th of February comes back as the 2nd of March.
+  std::tm back = at;
+  found.utc = ::timegm(&back);
+  bool const there_is = same_fields(back, at) && hours <= 23 && minutes <= 59;
   return there_is ? std::optional(found) : std::nullopt;
-}
-
-bool same_fields(std::tm const& a, std::tm const& b) {
-  return a.tm_min == b.tm_min && a.tm_hour == b.tm_hour && a.tm_mday == b.tm_mday &&
-         a.tm_mon == b.tm_mon;
 }
 
 struct local_times {
@@ -105,72 +92,58 @@ local_times in_this_zone(std::tm const& fields) {
   return found;
 }
 
-hot_rule::time from_seconds(std::time_t when, milliseconds fraction) {
-  return hot_rule::time(seconds(when)) + fraction;
-}
-
-std::string text_of(hot_rule::time when, std::tm const& fields) {
+// Of the zone that `broken_down` stands for: ::localtime_r or ::gmtime_r.
+std::pair<std::string, std::tm> text_of(hot_rule::time when,
+                                        std::tm* (*broken_down)(std::time_t const*, std::tm*)) {
+  std::time_t const whole = std::chrono::floor<seconds>(when.time_since_epoch()).count();
+  std::tm fields{};
+  broken_down(&whole, &fields);
+  auto text = fmt::format("{:%Y-%m-%dT%H:%M:%S}", fields);
   auto const ms = std::chrono::floor<milliseconds>(when.time_since_epoch()).count() % 1000;
-  auto text =
-      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", fields.tm_year + 1900, fields.tm_mon + 1,
-                  fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec);
   if (ms != 0) text += fmt::format(".{:03}", ms);
-  return text;
-}
-
-std::time_t whole_seconds(hot_rule::time when) {
-  return std::chrono::floor<seconds>(when.time_since_epoch()).count();
+  return {text, fields};
 }
 
 }  // namespace
 
 hot_rule::time time_argument(std::string_view option, std::string const& text) {
-  auto const refuse = [&](std::string_view why) {
-    return command_error(exit_code::usage, fmt::format("{} {}: {}", option, in_quotes(text), why));
+  auto const refuse_it = [&](std::string_view why) {
+    refuse("{} {}: {}", option, in_quotes(text), why);
   };
   auto const found = typed(text);
   if (!found) {
-    throw refuse(
+    refuse_it(
         "is not a time; write it as 2026-12-01T12:00, with Z or +01:00 behind it when it "
         "is not of this machine's zone");
   }
+  // Beyond it the clock of a rule has no times.
   int const year = found->fields.tm_year + 1900;
-  if (year < 1971 || year > last_year) {
-    throw refuse(fmt::format("must be from 1971 to {}", last_year));
-  }
-  if (found->east) {
-    std::tm fields = found->fields;
-    return from_seconds(::timegm(&fields), found->fraction) - *found->east;
-  }
+  if (year < 1971 || year > 2261) refuse_it("must be from 1971 to 2261");
+  auto const time_at = [&](std::time_t when) {
+    return hot_rule::time(seconds(when)) + found->fraction;
+  };
+  if (found->east) return time_at(found->utc) - *found->east;
   auto const here = in_this_zone(found->fields);
   if (!here.first) {
-    throw refuse(
+    refuse_it(
         "does not exist in this machine's zone, where clocks are set forward; say its "
         "offset: +01:00");
   }
   if (here.twice) {
-    throw refuse(
+    refuse_it(
         "exists twice in this machine's zone, where clocks are set back; say its offset: "
         "+01:00");
   }
-  return from_seconds(*here.first, found->fraction);
+  return time_at(*here.first);
 }
 
 std::string local_text(hot_rule::time when) {
-  std::time_t const seconds_of = whole_seconds(when);
-  std::tm fields{};
-  ::localtime_r(&seconds_of, &fields);
+  auto const [text, fields] = text_of(when, ::localtime_r);
   auto const minutes = fields.tm_gmtoff / 60;
   auto const size = minutes < 0 ? -minutes : minutes;
-  return text_of(when, fields) +
-         fmt::format("{}{:02}:{:02}", minutes < 0 ? '-' : '+', size / 60, size % 60);
+  return fmt::format("{}{}{:02}:{:02}", text, minutes < 0 ? '-' : '+', size / 60, size % 60);
 }
 
-std::string utc_text(hot_rule::time when) {
-  std::time_t const seconds_of = whole_seconds(when);
-  std::tm fields{};
-  ::gmtime_r(&seconds_of, &fields);
-  return text_of(when, fields) + "Z";
-}
+std::string utc_text(hot_rule::time when) { return text_of(when, ::gmtime_r).first + "Z"; }
 
 }  // namespace herdlock::cli

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -72,11 +71,8 @@ screen_size screen_terminal::size() const {
 void screen_terminal::put(std::string_view text) const noexcept {
   while (!text.empty()) {
     ssize_t const size = ::write(file_.get(), text.data(), text.size());
-    if (size > 0) {
-      text.remove_prefix(static_cast<std::size_t>(size));
-      continue;
-    }
-    if (size < 0 && errno == EINTR) continue;
+    if (size > 0) text.remove_prefix(static_cast<std::size_t>(size));
+    if (size > 0 || (size < 0 && errno == EINTR)) continue;
     if (size < 0 && errno != EAGAIN) return;
     pollfd asked{file_.get(), POLLOUT, 0};
     if (::poll(&asked, 1, patience_ms) != 1 || asked.revents != POLLOUT) return;

@@ -3,8 +3,6 @@
 
 #include <termios.h>
 
-#include <string_view>
-
 #include "hot/hot_table.hpp"
 #include "terminal/unique_fd.hpp"
 
@@ -17,8 +15,6 @@ class screen_terminal {
   /// Changes nothing yet. Throws command_error.
   screen_terminal();
   ~screen_terminal() { leave(); }
-  screen_terminal(screen_terminal const&) = delete;
-  screen_terminal& operator=(screen_terminal const&) = delete;
 
   /// Takes the screen, also again: after SIGCONT a shell may have set the terminal in its own way.
   /// False, and nothing is done, in the background.

@@ -1,10 +1,9 @@
 // `herdlock run`: a command that runs only while the lease is held.
 #pragma once
 
-#include <optional>
-
 #include "common/guard.hpp"
 #include "common/work_options.hpp"
+#include "run/run_plan.hpp"
 
 namespace herdlock::cli {
 
@@ -16,13 +15,10 @@ enum class busy_policy {
 
 struct run_options {
   work_options work;
-  milliseconds wait;  ///< run_plan.hpp says how this, `retry` and `min_hold` go together
-  std::optional<milliseconds> max_hold;
-  milliseconds min_hold;  ///< 0: no longer than the command runs
-  milliseconds once_per;  ///< 0: as often as it is started
-  milliseconds retry;
-  loss_policy on_loss;
-  busy_policy if_busy;
+  run_times times;
+  std::optional<milliseconds> max_hold{};
+  loss_policy on_loss{};
+  busy_policy if_busy{};
 };
 
 /// Returns the exit status; throws command_error for everything that gets one line.

@@ -36,28 +36,29 @@ milliseconds hold_argument(char const* option, std::string const& text) {
 }
 
 run_options checked(run_arguments const& given) {
-  work_options work = checked(given.work);
-  milliseconds const wait = wait_argument("--wait", given.once ? "none" : given.wait);
-  auto const on_loss = choice_argument<loss_policy>(
+  run_options asked{.work = checked(given.work), .times = {}};
+  auto& [wait, retry, min_hold, once_per, ttl] = asked.times;
+  ttl = asked.work.ttl;
+  wait = wait_argument("--wait", given.once ? "none" : given.wait);
+  asked.on_loss = choice_argument<loss_policy>(
       "--on-loss", given.on_loss,
       {{"term", loss_policy::term}, {"kill", loss_policy::kill}, {"ignore", loss_policy::ignore}});
-  auto const if_busy = choice_argument<busy_policy>(
+  asked.if_busy = choice_argument<busy_policy>(
       "--if-busy", given.if_busy, {{"fail", busy_policy::fail}, {"quiet", busy_policy::quiet}});
-  std::optional<milliseconds> max_hold;
   if (!given.max_hold.empty()) {
-    max_hold = duration_between("--max-hold", given.max_hold, milliseconds{1}, limits::max_ttl);
+    asked.max_hold =
+        duration_between("--max-hold", given.max_hold, milliseconds{1}, limits::max_ttl);
   }
-  auto const min_hold = hold_argument("--min-hold", given.min_hold);
-  auto const once_per = hold_argument("--once-per", given.once_per);
+  min_hold = hold_argument("--min-hold", given.min_hold);
+  once_per = hold_argument("--once-per", given.once_per);
   if (once_per > milliseconds{0} && min_hold > once_per) {
-    throw command_error(exit_code::usage, "--min-hold must not be longer than --once-per");
+    refuse("--min-hold must not be longer than --once-per");
   }
-  if (max_hold && min_hold > *max_hold) {
-    throw command_error(exit_code::usage, "--min-hold must not be longer than --max-hold");
+  if (asked.max_hold && min_hold > *asked.max_hold) {
+    refuse("--min-hold must not be longer than --max-hold");
   }
-  return {std::move(work), wait,     max_hold,
-          min_hold,        once_per, wait_argument("--retry", given.retry),
-          on_loss,         if_busy};
+  retry = wait_argument("--retry", given.retry);
+  return asked;
 }
 
 }  // namespace
