@@ -68,6 +68,10 @@ class single_flight {
         core_(std::make_shared<detail::single_flight_core>(
             detail::single_flight_bounds{options.max_flights, options.max_callers},
             options.abandoned)) {}
+  /// The copies share their flights. A move is a copy.
+  single_flight(single_flight const&) = default;
+  single_flight& operator=(single_flight const&) = default;
+  ~single_flight() = default;
 
   /// Completes with the outcome of the key's flight, started now with `operation` if there is none:
   /// `void(std::exception_ptr, T)`, on the handler's executor, never from inside this call.

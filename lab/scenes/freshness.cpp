@@ -41,9 +41,13 @@ class played : public scene {
     if (how_.what == "full") {
       play_full(on, server, *seen);
     } else {
-      await_generation(on, *seen, how_.what == "outage" ? 3 : how_.generations + 1);
-      if (how_.what == "outage") play_outage(on, *seen);
+      auto const last = how_.what == "outage" ? 3 : how_.generations + 1;
+      for (std::uint64_t next = 1; next <= last; ++next) {
+        on.tell("generations", 1.0 * next / last);
+        await(on, "the key is not loaded any more", [&] { return seen->generation >= next; });
+      }
     }
+    if (how_.what == "outage") play_outage(on, *seen);
     seen->stop = true;
     on.await_end();
     on.tell_nothing();
@@ -56,13 +60,6 @@ class played : public scene {
   template <class Condition>
   void await(stage& on, std::string_view what, Condition holds) const {
     on.await(what, holds, stage::patience + how_.ttl + how_.load + how_.outage + how_.most);
-  }
-
-  void await_generation(stage& on, board const& seen, std::uint64_t last) const {
-    for (std::uint64_t next = 1; next <= last; ++next) {
-      on.tell("generations", 1.0 * next / last);
-      await(on, "the key is not loaded any more", [&] { return seen.generation >= next; });
-    }
   }
 
   void play_outage(stage& on, board& seen) const {

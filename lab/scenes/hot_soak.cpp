@@ -56,12 +56,12 @@ class played : public scene {
 
   template <class Holds>
   bool in_each(board const& seen, Holds holds) const {
-    return std::all_of(seen.processes.begin(), seen.processes.begin() + how_.processes, holds);
+    return std::ranges::all_of(std::span(seen.processes).first(how_.processes), holds);
   }
 
   void play_bursts(stage& on, board& seen) {
     for (int burst = 1; burst <= how_.bursts; ++burst) {
-      on.tell("bursts", static_cast<double>(burst) / how_.bursts);
+      on.tell("bursts", 1.0 * burst / how_.bursts);
       seen.burst = burst;
       auto const keeps_it = [burst](process const& one) {
         return one.bursts.at(burst).kept_ns != 0;
@@ -101,8 +101,8 @@ class played : public scene {
     cache<std::string> const writer(
         open_here(server.url()), {.prefix = no_prefix, .ttl = how_.ttl, .near = near_cache::off});
     on.pass(2s);
-    on.await("not all processes keep the key",
-             [&] { return in_each(seen, [](process const& one) { return one.near_hits > 0; }); });
+    auto const all_keep_it = [&] { return in_each(seen, &process::near_hits); };
+    on.await("not all processes keep the key", all_keep_it);
     for (auto& one : seen.processes) one.reported_before = one.reported.load();
     auto const before = commands(server, seen);
     auto const began = steady_ns();
@@ -118,12 +118,12 @@ class played : public scene {
     double const seconds = in_seconds(steady_ns() - began);
     crowd_seen all{.writes_a_second = written / seconds};
     for (auto const& one : seen.processes) {
-      auto const sent = static_cast<double>(one.reported - one.reported_before);
-      all.reports_a_second = std::max(all.reports_a_second, sent / seconds);
+      double const rate = (one.reported - one.reported_before) / seconds;
+      all.reports_a_second = std::max(all.reports_a_second, rate);
     }
     auto& out = on.out();
     for (auto const& [name, calls] : commands(server, seen)) {
-      double const rate = static_cast<double>(calls - before.at(name)) / seconds;
+      double const rate = (calls - before.at(name)) / seconds;
       all.commands_a_second += rate;
       out.figure(name + " a second", rate);
     }
@@ -147,8 +147,8 @@ class played : public scene {
     seen.quiet = true;
     auto const stopped = steady_ns();
     on.tell("nobody asks any more");
-    on.await("a process does not let go of the key",
-             [&] { return in_each(seen, [](process const& one) { return one.let_go_ns != 0; }); });
+    auto const all_let_go = [&] { return in_each(seen, &process::let_go_ns); };
+    on.await("a process does not let go of the key", all_let_go);
     auto const lasts = how_.ttl + 2 * how_.window + (how_.times != 0 ? slack : stage::patience);
     auto const has_ended = [&] { return server.command({"EXISTS", "crowd"}) == "0"; };
     all.entry_ended = on.waited_for(has_ended, lasts);

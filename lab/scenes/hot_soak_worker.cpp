@@ -9,8 +9,6 @@ namespace {
 
 std::string loaded() { return "0"; }
 
-void nap(int ms) { std::this_thread::sleep_for(milliseconds(ms)); }
-
 // Calls that are over 100 ms late are left out.
 void await(pace& steps) {
   steps.go_on();
@@ -40,7 +38,7 @@ struct worker {
   void in_bursts() {
     while (!seen.stop) {
       if (int const number = seen.burst; number != 0) play(number);
-      nap(1);
+      nap();
     }
   }
 
@@ -92,7 +90,7 @@ struct worker {
     auto const since = steady_ns();
     while (!seen.stop) {
       if (values.stats().near_entries == 0) note_first(own.let_go_ns, steady_ns() - since);
-      nap(10);
+      std::this_thread::sleep_for(milliseconds(10));
     }
   }
 };

@@ -64,9 +64,7 @@ bool can_keep(std::string const& url) {
 void play_run(stage& on, hotkey_board& board) {
   auto const& how = board.how;
   auto const all = [&board](hotkey_process::flag hotkey_process::*are) {
-    return [&board, are] {
-      return std::ranges::all_of(board.processes, [are](auto& one) { return (one.*are).load(); });
-    };
+    return [&board, are] { return std::ranges::all_of(board.processes, are); };
   };
   on.clear();
   on.tell("the cache is filled");

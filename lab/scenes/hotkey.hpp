@@ -104,9 +104,7 @@ void ask_for_keys(hotkey_board& board, std::size_t number);
 /// Calls of all processes in some slices.
 struct call_figures {
   latency_sum took;
-  std::uint64_t asked = 0;
-  std::uint64_t failed = 0;
-  std::uint64_t left_out = 0;
+  std::uint64_t asked = 0, failed = 0, left_out = 0;
 
   void add(call_record const& more) {
     took.add(more.took);
@@ -161,12 +159,10 @@ struct hotkey_figures {
   hotkey_moment kept{board, &hotkey_process::kept_ns};
   hotkey_moment cooled{board, &hotkey_process::cooled_ns};
   std::int64_t became_hot = 0;  ///< in the process where it did so most often
-  std::int64_t reports = 0;
-  std::int64_t store_errors = 0;
+  std::int64_t reports = 0, store_errors = 0;
   // While it was asked for: up to the end of the slice in which the last process began to keep the
   // key, and behind it. Nothing when not all kept it, or no slice is left.
-  call_figures others_until_kept{};
-  call_figures others_when_kept{};
+  call_figures others_until_kept{}, others_when_kept{};
   std::optional<double> asked_when_kept{};  ///< the store, for the key: so often a second
 
   explicit hotkey_figures(hotkey_board const& of) : board(of) {

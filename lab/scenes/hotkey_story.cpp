@@ -6,7 +6,6 @@ namespace herdlock::lab {
 namespace {
 
 constexpr std::size_t slices_of_a_line = 5;
-constexpr char const* next_line = "\n               ";
 constexpr char const* kept_nowhere =
     "nowhere: this store pushes no changes, so a process cannot know that what\n"
     "               it keeps is old, or it is in the process itself; each call asks the store.\n"
@@ -104,7 +103,7 @@ void tell_below_tables(hotkey_runs const& runs, report const& out) {
                       : ""));
   for (auto const& run : runs) {
     say("others' p99", fmt::format("{} hot keys {}", run.board.hot_keys ? "with" : "without",
-                                   fmt::join(why_others_wait(run), next_line)));
+                                   fmt::join(why_others_wait(run), "\n               ")));
   }
   if (with.reports > 0) {
     say("reports", with_commas(with.reports) + " of all processes to each other, over the store");
@@ -120,12 +119,6 @@ void tell_below_tables(hotkey_runs const& runs, report const& out) {
 }
 
 json or_null(std::optional<double> const& at) { return at ? json(to_micros(*at)) : json(nullptr); }
-
-json data_of(hotkey_moment const& of) {
-  return {{"processes", of.processes},
-          {"first_ms", or_null(of.first_ms)},
-          {"last_ms", or_null(of.last_ms)}};
-}
 
 // Near hits take less than a microsecond.
 double to_nanos(double ms) { return to_micros(ms * 1e3) / 1e3; }
@@ -144,9 +137,12 @@ json data_of(hotkey_figures const& run) {
   }
   all["key"]["asked"] = run.key.asked;
   if (!run.asked_when_kept) all["others_until_kept"] = all["others_when_kept"] = nullptr;
-  all["found"] = data_of(run.found);
-  all["kept"] = data_of(run.kept);
-  all["cooled"] = data_of(run.cooled);
+  for (auto const& [name, of] :
+       {std::pair("found", run.found), {"kept", run.kept}, {"cooled", run.cooled}}) {
+    all[name] = {{"processes", of.processes},
+                 {"first_ms", or_null(of.first_ms)},
+                 {"last_ms", or_null(of.last_ms)}};
+  }
   all["became_hot_at_most"] = run.became_hot;
   all["reports"] = run.reports;
   all["store_errors"] = run.store_errors;

@@ -33,9 +33,9 @@ struct hotkey_worker {
     std::thread asking([this] { ask_for_others(); });
     ask_for_the_key();
     asking.join();
-    own.reports = static_cast<std::int64_t>(values.fleet_stats().reported);
-    own.store_errors = static_cast<std::int64_t>(values.stats().store_errors);
-    complain_of_what_is_not_kept();
+    own.reports = values.fleet_stats().reported;
+    own.store_errors = values.stats().store_errors;
+    if (how.can_keep && own.found_ns != 0 && own.kept_ns == 0) require_told_of_changes(place);
     own.done = true;
     await_end_of(hotkey_phase::ending);
     if (board.hot_keys) remove();
@@ -82,7 +82,7 @@ struct hotkey_worker {
   // Each process has its share of the other keys.
   template <class Call>
   void for_own_keys(Call call) const {
-    auto const all = static_cast<std::size_t>(how.keys);
+    std::size_t const all = how.keys;
     for (auto n = number; n < all; n += board.processes.size()) call(name_of(n));
   }
 
@@ -134,11 +134,6 @@ struct hotkey_worker {
       if (into) ++into->failed;
     }
     return nullptr;
-  }
-
-  void complain_of_what_is_not_kept() const {
-    bool const was_hot = how.can_keep && own.found_ns != 0;
-    if (was_hot && own.kept_ns == 0) require_told_of_changes(place);
   }
 
   // What the store does not take in time goes by its ttl.

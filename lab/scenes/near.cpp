@@ -13,10 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Where they are not given, and --time is not too short for them.
-constexpr milliseconds usual_freeze = 2'500ms;
-constexpr milliseconds usual_every = 400ms;
-
 void require(bool holds, std::string const& why) {
   if (!holds) throw command_error(exit_code::usage, why);
 }
@@ -52,15 +48,9 @@ void read_server(near_plan& plan) {
 struct near_play {
   near_plan const& plan;
   stage& on;
-  // Should nobody take the value away, it goes by itself.
-  near_fleet fleet{on,
-                   fresh_name() + ":near",
-                   {.ttl = plan.time + near_patience,
-                    .near = near_cache::hot,
-                    .max_staleness = plan.max_staleness},
-                   plan.processes,
-                   plan.most_changes(),
-                   plan.most_changes()};
+  near_fleet fleet{on, fresh_name() + ":near",
+                   near_terms(plan.time + near_patience, near_cache::hot, plan.max_staleness),
+                   near_board(plan.processes, plan.most_changes(), plan.most_changes())};
   near_board& board = fleet.board;
   near_teller teller{plan, board, on};
   std::int64_t due_ns = 0;  // the next change
@@ -159,14 +149,15 @@ class near final : public scene {
     require(plan_.frozen >= 0 && plan_.frozen <= plan_.processes,
             fmt::format("--frozen {}: must be between 0 and {}, the --processes", plan_.frozen,
                         plan_.processes));
-    fit("--freeze", plan_.freeze, usual_freeze, {0ms, plan_.time / 2});
-    fit("--every", plan_.every, usual_every, {20ms, plan_.time / 4});
+    fit("--freeze", plan_.freeze, 2'500ms, {0ms, plan_.time / 2});
+    fit("--every", plan_.every, 400ms, {20ms, plan_.time / 4});
     if (plan_.freeze == 0ms) plan_.frozen = 0;
   }
 
   void play(stage& on) override { near_play{plan_, on}.run(); }
 
  private:
+  // `usual` where it is not given, and --time is not too short for that.
   void fit(char const* name, milliseconds& time, milliseconds usual, range<milliseconds> allowed) {
     if (time < 0ms) time = std::min(usual, plan_.time / 4);
     cli::duration_between(name, duration_text(time), allowed.least, allowed.most);

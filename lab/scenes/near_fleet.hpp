@@ -26,6 +26,13 @@ inline bool passes(error const& e) {
          e.code() == errc::overloaded || e.code() == errc::moving;
 }
 
+/// How the readers keep the value. Should nobody take it away, it goes by itself.
+inline cache_options near_terms(milliseconds ttl, near_cache keeps, milliseconds max_staleness) {
+  cache_options all{.prefix = no_prefix, .ttl = ttl, .ttl_jitter = 0, .near = keeps};
+  all.max_staleness = max_staleness;
+  return all;
+}
+
 /// In a process that reads.
 struct near_reader {
   enum class fence { none, in_front };
@@ -111,22 +118,15 @@ struct near_reader {
   }
 };
 
-class near_fleet {
- public:
-  /// `how` is for the readers' caches. For the rest see near_board.
-  near_fleet(stage& on_stage, std::string key, cache_options how, int readers, std::size_t changes,
-             std::size_t followed)
-      : on(on_stage),
-        board(readers, changes, followed),
-        key_(std::move(key)),
-        how_(std::move(how)) {
-    how_.prefix = no_prefix;
-    how_.ttl_jitter = 0;
-  }
+struct near_fleet {
+  stage& on;
+  std::string const key;
+  cache_options const how;  ///< of the readers' caches
+  near_board board;
+  std::optional<near_numbers> values{};
+  std::optional<error> failed{};  ///< what was not answered last
 
-  bool has_readers() const {
-    return !board.all([](near_record const& one) { return one.ended.load(); });
-  }
+  bool has_readers() const { return !board.all(&near_record::ended); }
   /// Before begin(): behind it the scene's process has threads. `read` calls read_on() at its end.
   /// Messages have `server` in the place of `address`: that of a relay, which the user does not
   /// know.
@@ -139,7 +139,7 @@ class near_fleet {
       };
       wait_until(near_patience, [&] { return board.state->begun.load(); });
       try {
-        near_reader one{open_here(url), key_, how_, board, number};
+        near_reader one{open_here(url), key, how, board, number};
         read(one);
         one.own.near_hits = one.near_hits();
         one.own.ended = true;
@@ -153,37 +153,32 @@ class near_fleet {
 
   /// Writes what stands in front of the first change. Returns when each reader was answered.
   void begin(std::string const& url) {
-    auto writes = how_;
+    auto writes = how;
     writes.near = near_cache::off;
-    values_.emplace(open_here(url), writes);
-    values_->put(key_, 0);
+    values.emplace(open_here(url), writes);
+    values->put(key, 0);
     board.state->begun = true;
-    auto const is_ready = [](near_record const& one) { return one.ready.load(); };
-    on.await(
-        "a process did not read", [&] { return board.all(is_ready); }, near_patience);
+    auto const all_ready = [&] { return board.all(&near_record::ready); };
+    on.await("a process did not read", all_ready, near_patience);
   }
   /// The next change. The same number again where it was not answered before: whether or not the
   /// store took it then, nobody is served another one.
   bool try_next() {
-    bool const written = tried([this] { values_->put(key_, board.acknowledged() + 1); });
+    bool const written = tried([this] { values->put(key, board.acknowledged() + 1); });
     if (written) board.acknowledge(steady_ns());
     if (!written) ++board.state->failed_writes;
     return written;
   }
   void end_readers() {
-    if (board.acknowledged() == 0 && failed_) throw error(*failed_);
+    if (board.acknowledged() == 0 && failed) throw error(*failed);
     board.state->ending = true;
     on.await_end(near_patience);
   }
   void remove() {
-    auto const try_to = [this] { return tried([this] { values_->invalidate(key_); }); };
+    auto const try_to = [this] { return tried([this] { values->invalidate(key); }); };
     on.await("the value could not be removed", try_to, near_patience);
   }
 
-  stage& on;
-  near_board board;
-
- private:
   template <class Action>
   bool tried(Action action) {
     try {
@@ -191,16 +186,11 @@ class near_fleet {
       return true;
     } catch (error const& e) {
       if (!passes(e)) throw;
-      failed_ = e;
+      failed = e;
     }
     std::this_thread::sleep_for(between_near_tries);
     return false;
   }
-
-  std::string const key_;
-  cache_options how_;
-  std::optional<near_numbers> values_;
-  std::optional<error> failed_;  // what was not answered last
 };
 
 }  // namespace herdlock::lab

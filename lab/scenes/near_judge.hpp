@@ -38,10 +38,9 @@ struct near_sight {
 };
 inline near_sight sight_of(near_board const& board, std::size_t reader, std::int64_t change) {
   auto const& times = board.times(reader, change);
-  return {
-      .seen = times.seen_ns != 0,
-      .after_ms = in_ms(std::max<std::int64_t>(times.seen_ns - board.acknowledged_at(change), 0)),
-      .old_ms = in_ms(std::max<std::int64_t>(times.old_ns, 0))};
+  return {.seen = times.seen_ns != 0,
+          .after_ms = std::max(0.0, in_ms(times.seen_ns - board.acknowledged_at(change))),
+          .old_ms = std::max(0.0, in_ms(times.old_ns))};
 }
 
 /// Sights of many readers and changes.

@@ -36,10 +36,9 @@ class near_soak final : public scene {
   }
 
   void play(stage& on) override {
-    cache_options const how{.ttl = 1h,
-                            .near = keeps() ? near_cache::all : near_cache::off,
-                            .max_staleness = max_staleness_};
-    near_fleet fleet(on, key, how, readers_, (writes_ + 1) * (events_ + 1), 0);
+    auto const keeping = keeps() ? near_cache::all : near_cache::off;
+    near_fleet fleet{on, key, near_terms(1h, keeping, max_staleness_),
+                     near_board(readers_, (writes_ + 1) * (events_ + 1), 0)};
     if (what_ == "move") return play_cluster(fleet);
     if (what_ == "failover") return play_sentinels(fleet);
     play_one_server(fleet);
@@ -133,8 +132,8 @@ class near_soak final : public scene {
       fleet.on.tell(fmt::format("event {} of {}", i, events_), 1.0 * i / (events_ + 1));
       for (std::int64_t n = 0; n < writes_; ++n) {
         throw_if_interrupted();
-        fleet.on.await(
-            "the writer was not answered", [&] { return fleet.try_next(); }, near_patience);
+        auto const write = [&] { return fleet.try_next(); };
+        fleet.on.await("the writer was not answered", write, near_patience);
         // So that readers find it unchanged for a while.
         if (pause_ > 0ms) fleet.on.pass(pause_);
       }

@@ -100,9 +100,8 @@ class stampede final : public scene {
     for (guard_mode const* mode : modes_) {
       orders_.mode = mode;
       outcomes.push_back(play_mode(on, orders_, *warnings, [&](int expiry) {
-        auto const done = static_cast<double>(outcomes.size()) + (expiry - 1.0) / orders_.expiries;
         on.tell(fmt::format("{}: expiry {} of {}", mode->name, expiry, orders_.expiries),
-                done / static_cast<double>(modes_.size()));
+                (outcomes.size() + (expiry - 1.0) / orders_.expiries) / modes_.size());
       }));
     }
     on.tell_nothing();

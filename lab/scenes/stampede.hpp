@@ -176,15 +176,11 @@ struct stampede_board {
   right_answer* answers_of(std::size_t process) { return &answers[process * requests]; }
   load_span* loads_of(std::size_t process) { return &loads[process * max_loads]; }
 
-  struct for_all {
-    /// What is played: 0 begins. Expiry N, from 1, has two steps: in 2 N - 1 the first process
-    /// keeps the old product and waits for its expiry, in 2 N the requests of all come at once.
-    std::atomic<int> step{0};
-    complaint first_error;  ///< why a request was without a right answer
-  };
-
   std::size_t const requests;
-  shared<for_all> all;
+  /// What is played: 0 begins. Expiry N, from 1, has two steps: in 2 N - 1 the first process keeps
+  /// the old product and waits for its expiry, in 2 N the requests of all come at once.
+  shared<std::atomic<int>> step;
+  shared<complaint> first_error;  ///< why a request was without a right answer
   shared_array<herd_process> each;
   shared_array<right_answer> answers;
   shared_array<load_span> loads;

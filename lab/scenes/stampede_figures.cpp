@@ -17,7 +17,7 @@ void stampede_outcome::add_expiry(stampede_board& board, std::int64_t go_ns) {
     spans.insert(spans.end(), its_loads, its_loads + std::min(one.loads.load(), board.max_loads));
     counts += one.counts;
   }
-  first_error = board.all->first_error.text();
+  first_error = board.first_error->text();
   std::ranges::sort(answered, {}, &right_answer::at_ns);
   std::ranges::sort(spans, {}, &load_span::from_ns);
   if (!answered.empty()) {

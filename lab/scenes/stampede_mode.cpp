@@ -24,7 +24,7 @@ struct herd {
 
   void play(shared_warnings& warnings) {
     wait(guard->look());
-    int now = board.all->step;  // a process that stands in for a killed one leaves out its step
+    int now = *board.step;  // a process that stands in for a killed one leaves out its step
     mine.id = ::getpid();
     mine.done = now;
     while ((now = next_step(now)) != stampede_board::end) {
@@ -45,8 +45,8 @@ struct herd {
 
   // Who waits here in vain is killed with the scene's own process.
   int next_step(int done) const {
-    while (board.all->step == done) nap();
-    return board.all->step;
+    while (*board.step == done) nap();
+    return *board.step;
   }
 
   void answer_requests() {
@@ -129,7 +129,7 @@ struct herd {
 
   void note_error(std::string const& text) {
     ++mine.counts.errors;
-    board.all->first_error.raise(exit_code::promise_broken, text);
+    board.first_error->raise(exit_code::promise_broken, text);
   }
   void wait(awaitable<void> work) {
     asio::co_spawn(guard->values().get_executor(), std::move(work), asio::use_future).get();
@@ -161,7 +161,7 @@ struct mode_play {
       tell(expiry);
       play_expiry(expiry);
     }
-    board.all->step = stampede_board::end;
+    *board.step = stampede_board::end;
     on.await_end(orders.patience());
     on.clear();
     outcome.loads = origin(orders.origin).count_loads({orders.run, outcome.name()});
@@ -170,10 +170,10 @@ struct mode_play {
 
   void play_expiry(int expiry) {
     int const expires = 2 * expiry - 1;
-    board.all->step = expires;
+    *board.step = expires;
     await("the entry did not expire", [&] { return board.each[0].done == expires; });
     auto const go_ns = steady_ns();
-    board.all->step = expires + 1;
+    *board.step = expires + 1;
     std::optional<std::size_t> killed;
     if (expiry == 1 && orders.kill_loader && outcome.name() == std::string_view("fleet")) {
       killed = kill_a_loader();
@@ -192,27 +192,26 @@ struct mode_play {
   }
   // Until each process has done the step.
   void await_all(char const* what) {
-    int const step = board.all->step;
+    int const step = *board.step;
     auto const is_done = [step](herd_process const& each) { return each.done == step; };
     await(what, [&] { return std::ranges::all_of(board.each, is_done); });
   }
 
   // All that it leaves is its load.
   std::size_t kill_a_loader() {
-    auto const loads = [](herd_process const& each) { return each.loading_ns != 0; };
     herd_process* one = nullptr;
     await("no process began to load", [&] {
-      one = std::ranges::find_if(board.each, loads);
+      one = std::ranges::find_if(board.each, &herd_process::loading_ns);
       return one != board.each.end();
     });
     on.pass(orders.origin.load_time / 2);  // in the middle
-    auto const number = static_cast<std::size_t>(one - board.each.begin());
+    std::size_t const number = one - board.each.begin();
     load_span const its_load{one->loading_ns, steady_ns(), one->id};
     on.processes().kill(number);
     board.loads_of(number)[0] = its_load;
     one->loads = 1;
     one->counts = {};
-    one->done = board.all->step.load();  // nobody waits for it
+    one->done = board.step->load();  // nobody waits for it
     return number;
   }
 };

@@ -7,9 +7,6 @@
 namespace herdlock::lab {
 namespace {
 
-constexpr milliseconds short_ttl{20};
-// Longer than the pause that a process makes between two refreshes of a key.
-constexpr milliseconds short_ttl_of_framed{100};
 // What is not older when a request comes may be taken for what another has just refreshed.
 constexpr milliseconds least_age{100};
 
@@ -34,9 +31,10 @@ cache_options lasting(stampede_orders const& orders) {
 // The entry that the requests are to find, or no longer.
 cache_options expiring(stampede_orders const& orders) {
   cache_options options = lasting(orders);
-  options.ttl = orders.mode->comes_early  ? least_age + orders.head_start()
-                : orders.mode->serves_old ? short_ttl_of_framed
-                                          : short_ttl;
+  options.ttl = milliseconds(20);
+  // Longer than the pause that a process makes between two refreshes of a key.
+  if (orders.mode->serves_old) options.ttl = milliseconds(100);
+  if (orders.mode->comes_early) options.ttl = least_age + orders.head_start();
   return options;
 }
 

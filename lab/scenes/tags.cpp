@@ -49,7 +49,7 @@ std::int64_t kept_of(texts const& from, std::vector<names> const& keys) {
   for (auto const& part : keys) {
     for (auto const& key : part) from.get_shared(key);
   }
-  return static_cast<std::int64_t>(from.stats().near_hits - before);
+  return from.stats().near_hits - before;
 }
 
 // What the server has executed, but for what it and the watch over a connection do by themselves.

@@ -37,7 +37,7 @@ void fill(redis_server const& server, std::size_t keys) {
   for (std::size_t from = 0; from < keys; from += at_once) {
     auto const to = std::min(from + at_once, keys) - 1;
     auto const said =
-        server.command({"EVAL", script, "0", std::to_string(from), std::to_string(to)});
+        server.command({"EVAL", script, "0", fmt::to_string(from), fmt::to_string(to)});
     if (said != "(nil)") throw command_error(exit_code::unavailable, "filling: " + said);
   }
 }
