@@ -150,14 +150,22 @@ class failover : public scene {
     on.waited_for([&] { return thing.occupied(); }, 300ms);
     auto const hanging = group.most_listened_sentinel();
     if (a_sentinel_hangs) group.hang_sentinel(hanging);
-    by_kill ? old.kill() : old.pause();
+    if (by_kill) {
+      old.kill();
+    } else {
+      old.pause();
+    }
     auto const at_end = seen().entries;
     group.await_master_other_than(old.port());
     // The holders hold on until the clients have had a chance at the new master.
     on.waited_for([&] { return seen().entries != at_end; }, 2s);
     told_->failing_over = false;
     if (a_sentinel_hangs) group.resume_sentinel(hanging);
-    by_kill ? group.rejoin(old) : old.resume();
+    if (by_kill) {
+      group.rejoin(old);
+    } else {
+      old.resume();
+    }
     for (std::size_t i = 0; i < group.servers(); ++i) log_in_as(group.server(i), "", "");
     group.await_replicas(2);
   }

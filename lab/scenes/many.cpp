@@ -62,7 +62,11 @@ class worker {
       loads_ = 0;
       ++seen_.calls;
       auto const began = steady_ns();
-      how_.what == "alone" ? load_alone() : load_guarded();
+      if (how_.what == "alone") {
+        load_alone();
+      } else {
+        load_guarded();
+      }
       raise_to(seen_.slowest_ns, steady_ns() - began);
       ++seen_.over;
     }
@@ -94,7 +98,7 @@ class worker {
     }
     for (auto const& key : wanted) {
       auto const number = number_of(key);
-      number ? ++seen_.loaded[*number] : ++seen_.needless;
+      ++(number ? seen_.loaded[*number] : seen_.needless);
     }
     std::this_thread::sleep_for(milliseconds(std::uniform_int_distribution(5, 20)(dice_)));
     return values_of(wanted);
