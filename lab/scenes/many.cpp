@@ -97,8 +97,11 @@ class worker {
                  fmt::join(wanted, " "));
     }
     for (auto const& key : wanted) {
-      auto const number = number_of(key);
-      ++(number ? seen_.loaded[*number] : seen_.needless);
+      if (auto const number = number_of(key)) {
+        ++seen_.loaded[*number];
+      } else {
+        ++seen_.needless;
+      }
     }
     std::this_thread::sleep_for(milliseconds(std::uniform_int_distribution(5, 20)(dice_)));
     return values_of(wanted);
