@@ -97,7 +97,7 @@ class single_flight {
                   operation = std::move(operation)](auto&& h) mutable {
       using erased = typename detail::handler_joiner<T>::erased_handler;
       auto joiner = std::make_shared<detail::handler_joiner<T>>(
-          detail::locate<erased>(std::move(h), executor));
+          detail::locate<erased>(std::forward<decltype(h)>(h), executor));
       start_async(core, executor, key, std::move(joiner), std::move(operation));
     };
     return detail::initiate_as<void(std::exception_ptr, T)>(executor_, std::move(start),

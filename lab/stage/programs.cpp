@@ -77,7 +77,8 @@ void run_trial::live_if_asked() const {
 run_trial::outcome run_trial::play(stage& on, taking const& what) const {
   temp_folder const folder;
   auto const file = folder.path() / "lives";
-  auto& [first, second, next_one] = lives_in(file);
+  lives& all = lives_in(file);
+  life &first = all[0], &second = all[1], &next_one = all[2];
   auto const started = [&](std::string const& url, std::size_t number) {
     std::vector<std::string> words{program_, "run", "job", "--store", url};
     words.insert(words.end(), what.how.begin(), what.how.end());

@@ -1,5 +1,5 @@
 #include <nlohmann/json.hpp>
-#include <ranges>
+#include <algorithm>
 
 #include "commands.hpp"
 #include "common/json_text.hpp"
@@ -50,7 +50,8 @@ std::vector<scheme_options> chosen(std::string const& scheme) {
   if (scheme.empty()) return all;
   auto const found = std::ranges::find(all, scheme, &scheme_options::scheme);
   if (found != all.end()) return {*found};
-  auto const known = all | std::views::transform(&scheme_options::scheme);
+  std::vector<std::string_view> known;
+  for (auto const& each : all) known.push_back(each.scheme);
   refuse("help options: the scheme '{}' is not known; there are {}", scheme,
          fmt::join(known, ", "));
 }
