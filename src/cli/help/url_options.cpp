@@ -1,5 +1,5 @@
-#include <nlohmann/json.hpp>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "common/json_text.hpp"
