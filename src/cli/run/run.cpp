@@ -67,7 +67,6 @@ class session {
   int interrupted_by_ = 0;
   guard* guard_ = nullptr;
   lock lock_;
-  store const& store_ = lock_.where();
   run_plan plan_;
   std::optional<std::string> done_by_;  // another has done the work
   warnings_teller warnings_;
@@ -78,9 +77,10 @@ session::session(run_options const& options)
     : options_(options),
       command_(options.work.command),
       lock_(value_or_raise(try_open_store(options.work.where.url)), options.work.name),
-      plan_(options.times, store_.traits().leaves_leases ? after_work::left : after_work::kept,
+      plan_(options.times,
+            lock_.where().traits().leaves_leases ? after_work::left : after_work::kept,
             clock::now()),
-      log_({name_, std::string(owner_token::generate().label()), store_.display_name(),
+      log_({name_, std::string(owner_token::generate().label()), lock_.where().display_name(),
             options.work.log}) {
   open_signals();
 }
@@ -111,7 +111,7 @@ result<T> session::wait_for(Start start) {
 result<acquired> session::attempt(milliseconds wait) {
   acquire_options const asked{.ttl = options_.work.ttl,
                               .wait = wait,
-                              .loss_margin = options_.work.stopping_in(store_).notice,
+                              .loss_margin = options_.work.stopping_in(lock_.where()).notice,
                               .max_hold = options_.max_hold};
   return wait_for<acquired>([&](auto done) { lock_.async_acquire(asked, std::move(done)); });
 }
@@ -176,7 +176,7 @@ int session::run_under(lease& held) {
     status = ended;
     io_.stop();
   };
-  auto const [grace, told] = options_.work.stopping_in(store_);
+  auto const [grace, told] = options_.work.stopping_in(lock_.where());
   // `herdlock run … &` in a script: it is in the script's own group, whose terminal it must not
   // take.
   bool const in_script = ignored(SIGINT) && ::isatty(STDIN_FILENO) == 0;
@@ -221,24 +221,24 @@ int session::finish(lease held, int status) {
                                : failure{},
                 how);
   if (!reply) tell(fmt::format("not {}, it ends by its ttl: {}", how, reply.error().message));
-  warnings_.tell(store_);
+  warnings_.tell(lock_.where());
   if (ours_no_more && keeps) {
     tell(fmt::format("the lease was lost before its --min-hold was over ({})",
-                     store_.display_name()));
+                     lock_.where().display_name()));
   } else if (ours_no_more && options_.on_loss != loss_policy::ignore) {
     throw command_error(exit_code::lost,
                         fmt::format("{}: the lease was lost before {} ended ({})", name_,
-                                    command_.name(), store_.display_name()));
+                                    command_.name(), lock_.where().display_name()));
   }
   return status;
 }
 
 int session::go() {
-  if (options_.times.once_per > milliseconds{0} && !store_.traits().leaves_leases) {
+  if (options_.times.once_per > milliseconds{0} && !lock_.where().traits().leaves_leases) {
     refuse(
         "--once-per: a lease in {} cannot be left behind as done; name another store, or take "
         "--min-hold",
-        store_.display_name());
+        lock_.where().display_name());
   }
   bool const quiet = options_.if_busy == busy_policy::quiet;
   if (options_.work.where.by_default) log_.warn(about_default_store());
@@ -256,8 +256,8 @@ int session::go() {
     log_.gives_up(errc::canceled, fmt::format("signal {}", interrupted_by_));
     return 128 + interrupted_by_;
   }
-  log_.notes(store_);
-  if (held || !quiet) warnings_.tell(store_);
+  log_.notes(lock_.where());
+  if (held || !quiet) warnings_.tell(lock_.where());
   if (done_by_) {
     std::string const line = "done already " + *done_by_;
     log_.say(line);
@@ -268,7 +268,7 @@ int session::go() {
     std::string const holder = who_holds();
     if (interrupted_by_) return 128 + interrupted_by_;
     auto const line = fmt::format("{}: busy, {} ({}); --wait 30s waits for it", in_quotes(name_),
-                                  holder, store_.display_name());
+                                  holder, lock_.where().display_name());
     log_.gives_up(errc::unavailable, line);
     if (quiet) return 0;
     throw command_error(exit_code::busy, line);
