@@ -135,7 +135,7 @@ lease_action lease_machine::renew_failed(clock::time_point now, double random) {
   // Whoever answers may not be ready yet, and may have forgotten.
   if (next_look_in_) {
     pause = std::min(pause, *next_look_in_);
-    *next_look_in_ *= 2;
+    next_look_in_ = std::min<clock::duration>(*next_look_in_ * 2, term_);
   }
   renew_at_ = now + scaled(pause, 0.5 + random);
   hasten_renewal();

@@ -78,6 +78,19 @@ TEST(LeaseRenewBy, ALookWithoutAnAnswerIsRepeatedNoLaterThanARenewal) {
   EXPECT_EQ(machine.renew_failed(granted_at, evenly).at, granted_at + 31ms);
 }
 
+TEST(LeaseRenewBy, LooksThatFailForeverAreNotRepeatedWithoutAPause) {
+  auto machine = lease_with({.ttl = 24h});
+  auto now = granted_at;
+  for (int failed = 0; failed < 200; ++failed) {
+    machine.renew_by(now);  // the connection comes up, and its server refuses
+    ASSERT_EQ(machine.tick(now).what, lease_action::kind::renew);
+    auto const next = machine.renew_failed(now, evenly);
+    ASSERT_EQ(next.what, lease_action::kind::wait) << "at once, after " << failed;
+    ASSERT_GE(next.at, now + 1s) << "after " << failed;
+    now += 10s;
+  }
+}
+
 TEST(LeaseRenewBy, ANewConnectionRenewsNothingThatIsNotRenewed) {
   auto by_hand = lease_with({.ttl = 60s, .renews = false});
   EXPECT_GT(by_hand.renew_by(granted_at + 1s).at, granted_at + 59s) << "it waits for the loss";
