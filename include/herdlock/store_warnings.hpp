@@ -1,4 +1,4 @@
-// What a store has to say of its server: for those who write a store.
+// The warnings and notes of a store about its server: for those who write a store.
 #pragma once
 
 #include <mutex>
@@ -8,14 +8,15 @@
 namespace herdlock {
 inline namespace v0 {
 
-/// What a store finds out about its server, one sentence each. From any thread.
+/// Sentences about a store's server, kept for list() and notes(). Any thread may call all of it.
 class store_warnings {
  public:
-  /// Of what weakens its promises: what it is, what follows, the way out. Each text is kept once;
-  /// beyond limits::max_listed they are dropped.
+  /// Keeps a warning: what weakens the store's promises, what follows, the way out. Each text is
+  /// kept once; beyond limits::max_listed they are dropped.
   void add(std::string text);
   std::vector<std::string> list() const;
-  /// Of what a person wants to know and can tell from no URL, as where its leases live. Likewise.
+  /// Keeps what a person wants to know and can tell from no URL, as where the leases live. The
+  /// bounds are those of add().
   void note(std::string text);
   std::vector<std::string> notes() const;
 

@@ -26,7 +26,7 @@ namespace herdlock::algo {
 /// So many are kept at most; the oldest goes for one more.
 inline constexpr std::size_t max_kept_leaves = 65'536;
 
-/// What the driver is to do now.
+/// An order to the driver, for now.
 struct leave_action {
   std::vector<std::int64_t> send{};                  ///< these leaves
   std::optional<std::chrono::microseconds> pause{};  ///< then call tick(); no other one is running

@@ -60,7 +60,7 @@ std::string fault_of(hot_rule const& one) {
   return {};
 }
 
-// As it will be read. Of a time within its bounds.
+// The rule as it will be read; its times are within their bounds.
 void round_times(hot_rule& one) {
   if (one.from) one.from = std::chrono::floor<milliseconds>(*one.from);
   if (one.until) one.until = std::chrono::floor<milliseconds>(*one.until);

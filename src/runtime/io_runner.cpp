@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/post.hpp>
 #include <cstdint>
 #include <cstdlib>
@@ -116,25 +117,15 @@ void process_end::wait_for_duties(clock::time_point until) {
   done_.wait_until(alone, until, [this] { return duties_ == 0; });
 }
 
-void process_end::finish_what_was_begun(clock::time_point until) {
+void process_end::reach_all(clock::time_point until, then what) {
   std::vector<std::future<void>> reached;
   for (auto const& each : running()) {
     auto mark = std::make_shared<std::promise<void>>();
     // Dropped unrun where the thread has ended: that is as good.
     reached.push_back(mark->get_future());
-    asio::post(each->io, [mark = std::move(mark)] { mark->set_value(); });
-  }
-  for (auto& each : reached) each.wait_until(until);
-}
-
-// libpq, in the middle of a connect, met a mutex that the library for Kerberos had destroyed.
-void process_end::let_nothing_go_on(clock::time_point until) {
-  std::vector<std::future<void>> reached;
-  for (auto const& each : running()) {
-    auto mark = std::make_shared<std::promise<void>>();
-    reached.push_back(mark->get_future());
-    asio::post(each->io, [mark = std::move(mark)] {
+    asio::post(each->io, [mark = std::move(mark), what] {
       mark->set_value();
+      if (what == then::go_on) return;
       for (;;) ::pause();
     });
   }
@@ -162,10 +153,11 @@ bool process_end::is_on_a_stores_thread() {
 
 void process_end::run() {
   if (!is_on_a_stores_thread()) wait_for_duties(clock::now() + close_grace + thread_grace);
-  finish_what_was_begun(clock::now() + thread_grace);
+  reach_all(clock::now() + thread_grace, then::go_on);
   auto const until = clock::now() + close_grace + thread_grace;
   for (closing next; take(next);) wait_for(next, until);
-  let_nothing_go_on(clock::now() + thread_grace);
+  // libpq, in the middle of a connect, met a mutex that the library for Kerberos had destroyed.
+  reach_all(clock::now() + thread_grace, then::stand_still);
 }
 
 }  // namespace herdlock::runtime

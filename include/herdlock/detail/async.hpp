@@ -82,8 +82,8 @@ class working_handler {
   Handler h_;
 };
 
-/// What every asynchronous operation begins with, and what keeps its handler's executor working.
-/// It carries the executor that boost::asio::cancel_after and friends run their timers on.
+/// The initiation of every asynchronous operation; it keeps the handler's executor working, and
+/// carries the executor that boost::asio::cancel_after and friends run their timers on.
 template <class Start>
 struct initiation {
   using executor_type = boost::asio::any_io_executor;
