@@ -27,7 +27,7 @@ std::vector<std::string> split_command(std::vector<std::string>& words) {
   return command;
 }
 
-// For the release after 0.1.0 they are commands that there are not.
+// The release after 0.1.0 no longer knows these two words.
 void tell_what_has_moved(std::vector<std::string> const& words) {
   if (words.empty() || (words[0] != "demo" && words[0] != "bench")) return;
   std::string const scene = words.size() > 1 && !words[1].starts_with('-') ? words[1] : "--help";
@@ -43,7 +43,8 @@ int dispatch(std::vector<std::string> words) {
   program.add(add_look_commands(program.app()));
   program.add(add_doctor_command(program.app()));
   program.add(add_hot_commands(program.app()));
-  CLI::App& help = program.add_help("The options of store URLs; manual page and completion");
+  CLI::App& help =
+      program.add_help("The options of store URLs; manual page and completion", "options | ");
   program.add(add_url_options_command(help));
   return program.run(std::move(words));
 }

@@ -75,14 +75,15 @@ void command_line::add(std::vector<runnable> commands) {
   for (auto& each : commands) add(std::move(each));
 }
 
-CLI::App& command_line::add_help(std::string const& about) {
+CLI::App& command_line::add_help(std::string const& about, std::string const& below) {
   struct questions {
     bool man = false;
     bool commands = false;
     std::string completion;
   };
   auto const asked = std::make_shared<questions>();
-  CLI::App& made = add_command(app_, "help", about, "[--man | --completion SHELL | --commands]");
+  CLI::App& made =
+      add_command(app_, "help", about, "[" + below + "--man | --completion SHELL | --commands]");
   made.add_flag("--man", asked->man, "Print the manual page (roff)");
   add_value(made, "--completion", asked->completion, "SHELL",
             "Print the completion of bash, zsh or fish");

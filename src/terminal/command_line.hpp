@@ -19,8 +19,8 @@ class command_line {
   void add(runnable command) { commands_.push_back(std::move(command)); }
   void add(std::vector<runnable> commands);
   /// `help`: the manual page, the completion of the shells and the list of commands, all from the
-  /// options as they are parsed. The command, for what is added below it.
-  CLI::App& add_help(std::string const& about);
+  /// options as they are parsed. The command, for what is added below it, which `below` names.
+  CLI::App& add_help(std::string const& about, std::string const& below = {});
 
   /// Reads the words and does what they say. Without a command the help goes to standard error.
   /// Throws command_error for a command that there is not, for what standard output does not take,

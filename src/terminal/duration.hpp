@@ -31,6 +31,8 @@ inline std::string say(milliseconds time) {
 
 /// The same where no digit may be lost: a bound that is then kept to.
 inline std::string say_exactly(milliseconds time) {
+  constexpr milliseconds day = std::chrono::hours{24};
+  if (time >= day && time % day == milliseconds{0}) return fmt::format("{} days", time / day);
   bool const is_exact = time.count() % (time < milliseconds(180'000) ? 1'000 : 60'000) == 0;
   return is_exact ? say(time) : fmt::format("{} ms", time.count());
 }

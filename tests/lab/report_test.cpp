@@ -18,6 +18,16 @@ TEST(Report, AFigureHasTheNameThatItsWordsAndItsUnitMake) {
             R"("used_of_a_processor":12.0})");
 }
 
+TEST(Complaint, TheFirstIsKeptWithItsStatus) {
+  using herdlock::cli::exit_code;
+  complaint why;
+  EXPECT_EQ(why.text(), "");
+  why.raise(exit_code::usage, "first");
+  why.raise(exit_code::internal, "second");
+  EXPECT_EQ(why.text(), "first");
+  EXPECT_EQ(why.status(), exit_code::usage);
+}
+
 TEST(Report, TimesAreTheirPercentilesUnderOneName) {
   latencies seen;
   for (int i = 0; i < 100; ++i) seen.note(1'000'000);

@@ -16,7 +16,8 @@ lab=$(find "$work" -maxdepth 1 -name 'herdlock-lab_*.deb')
 for one in "$deb" "$lab"; do
   dpkg-deb --field "$one" Depends | grep -q libsqlite3 || fail "$one does not know what it needs"
 done
-dpkg-deb --contents "$deb" | grep -q herdlock-lab && fail "the first one has the lab, too"
+contents=$(dpkg-deb --contents "$deb")
+[[ $contents != *herdlock-lab* ]] || fail "the first one has the lab, too"
 
 # A root with nothing in it but dpkg's own records; without the rights for that, its files alone.
 root=$work/root

@@ -32,6 +32,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t most_connections = 1'024;
 
 struct session {
   explicit session(asio::io_context& context) : client(context), server(context) {}
@@ -110,7 +111,8 @@ struct relay::state {
       auto one = std::make_shared<session>(context);
       co_await acceptor.async_accept(one->client, asio::redirect_error(asio::use_awaitable, ec));
       if (ec == asio::error::operation_aborted || !acceptor.is_open()) co_return;
-      if (ec) continue;
+      // While nothing passes, one that its client has left stays open: the server is not swamped.
+      if (ec || open >= most_connections) continue;
       asio::co_spawn(context, serve(one), asio::detached);
     }
   }

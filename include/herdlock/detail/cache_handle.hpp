@@ -52,7 +52,7 @@ struct shared_look_reply {
   }
 };
 
-/// Of the copies of one cache<T>. A move is a copy, so that no handle is without its cache.
+/// What the copies of one cache<T> share. A move is a copy, so that no handle is without its cache.
 class cache_handle {
  public:
   cache_handle(cache_handle const&) = default;

@@ -23,7 +23,7 @@ class event_log {
  public:
   explicit event_log(event_source of) : of_(std::move(of)) {}
 
-  /// For programs. `status`: of herdlock, where the command has ended.
+  /// Tells programs. `status` is herdlock's, once the command has ended.
   void tell(election_transition const& what, std::optional<int> status = {});
   /// For people, in every form but JSON.
   void line(std::string const& text) const;

@@ -35,7 +35,8 @@ inline void open_signals() {
   ::pthread_sigmask(SIG_UNBLOCK, &handled, nullptr);
 }
 
-/// As nohup does, and `&` of a script: it stays so. Ask before there is a handler for it.
+/// Whether whoever started us ignores it, as nohup and `&` of a script do. Ask before it has a
+/// handler.
 inline bool ignored(int number) {
   struct sigaction action {};
   return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -69,7 +70,7 @@ class signal_watch {
   std::function<void(int)> const take_;
 };
 
-/// Until `done`, also when what runs stops the loop.
+/// Runs the loop until `done` holds, also when a handler stops it.
 template <class Condition>
 void run_until(boost::asio::io_context& io, Condition done) {
   while (!done()) {

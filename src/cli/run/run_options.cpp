@@ -69,7 +69,7 @@ runnable add_run_command(CLI::App& app, std::vector<std::string> command) {
   CLI::App& run_app = add_command(app, "run", "Run a command while holding a lease",
                                   "NAME [OPTIONS] -- CMD...", run_footer);
   add_work_options(run_app, given->work,
-                   {.name = "The resource: 1 to 512 bytes",
+                   {.name = "The resource, always needed: 1 to 512 bytes",
                     .ttl = "The lease ends by itself so long after the last renewal",
                     .verbose = "Tell on standard error what becomes of the lease"});
   auto* const wait =
