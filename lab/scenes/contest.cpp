@@ -47,7 +47,7 @@ void note(contest_board& board, int who, election_transition const& what) {
   board.at(who).state = what.to;
 }
 
-// Until it is killed.
+// Stands until it is killed.
 void stand(candidacy const& as, contest_board& board, int who) {
   auto& seat = board.at(who);
   election_options const how{

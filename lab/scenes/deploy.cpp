@@ -33,6 +33,9 @@ class deploy : public scene {
 
   void check() override {
     require_shareable(url_, workers_ + 1);
+    if (kill_ && workers_ < 2) {
+      refuse("--kill: the second worker is the first to be killed; use --workers 2 or more");
+    }
     if (in_time_ < 0ms) in_time_ = ttl_ + 2 * work_ + 10s;
   }
 
@@ -40,6 +43,7 @@ class deploy : public scene {
     place const where(url_, place::without_url::server);
     on.out().line(fmt::format("On {}.\n{}", where.shown(), where.remark()));
     figures_.workers = workers_;
+    figures_.kills = kill_;
     jobs_.emplace(jobs_count_);
     prefix_ = fresh_name() + ":";
     board_->open = share(2);

@@ -43,6 +43,7 @@ struct deploy_board {
 struct deploy_figures {
   std::int64_t workers = 0, restarted = 0;
   std::int64_t killed = 0;  ///< in the middle of a job; they count among the restarted
+  bool kills = false;       ///< whether some were to be killed
   std::int64_t jobs = 0, left_out = 0, done_twice = 0, begun_again = 0;
   guarded_thing::findings seen{};
   double slowest_ms = 0;        ///< a job, from its first begin on
@@ -90,6 +91,8 @@ inline void judge_deploy(deploy_figures const& all, milliseconds in_time, judge&
   by.demand(all.restarted == all.workers,
             fmt::format("only {} of {} workers were restarted", all.restarted, all.workers));
   judge_counts(all.counts(), by);
+  by.demand(!all.kills || all.killed > 0,
+            "no worker was killed in the middle of a job, so this shows nothing; use more --jobs");
   // Who is told to stop ends his job before.
   by.demand(all.begun_again <= all.killed + all.seen.lost,
             fmt::format("{} jobs were begun again, but only {} workers died at one and {} lost it",

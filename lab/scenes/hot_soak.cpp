@@ -149,7 +149,7 @@ class played : public scene {
     on.tell("nobody asks any more");
     auto const all_let_go = [&] { return in_each(seen, &process::let_go_ns); };
     on.await("a process does not let go of the key", all_let_go);
-    auto const lasts = how_.ttl + 2 * how_.window + (how_.times != 0 ? slack : stage::patience);
+    auto const lasts = how_.ttl + 2 * how_.window + (how_.times != 0 ? slack : long_slack);
     auto const has_ended = [&] { return server.command({"EXISTS", "crowd"}) == "0"; };
     all.entry_ended = on.waited_for(has_ended, lasts);
     return in_seconds(steady_ns() - stopped);

@@ -11,6 +11,8 @@ inline constexpr double reads_before = 32;  // hot_keys_options::min_reads
 inline constexpr double tick_s = 0.05;
 /// A machine may have other work.
 inline constexpr milliseconds slack{1000};
+/// The same where times are not judged.
+inline constexpr milliseconds long_slack{20'000};
 
 struct terms {
   std::string what = "burst";

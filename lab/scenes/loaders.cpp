@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <future>
 #include <herdlock/herdlock.hpp>
 #include <map>
 #include <random>
@@ -85,13 +86,14 @@ class callers {
 
   void run() {
     asio::thread_pool pool(2);
-    std::vector<std::jthread> threads;
+    std::vector<std::future<void>> threads;
     for (int i = 0; i < how_.threads; ++i) {
-      threads.emplace_back([this, i] { block(i); });
+      threads.push_back(std::async(std::launch::async, [this, i] { block(i); }));
       asio::co_spawn(pool, flow(i), asio::detached);
     }
-    threads.clear();
+    for (auto const& each : threads) each.wait();
     pool.join();
+    for (auto& each : threads) each.get();  // throws what ended one of them
   }
 
  private:
@@ -185,7 +187,8 @@ class played : public scene {
   void play(stage& on) override {
     place const at(how_.store.empty() ? "memory:" : how_.store, place::without_url::file);
     shared<board> seen;
-    on.processes().start("the callers", [&] { callers(how_, *seen, at.url()).run(); });
+    on.processes().start("the process of the callers",
+                         [&] { callers(how_, *seen, at.url()).run(); });
     on.meanwhile([&] { on.tell("calls", static_cast<double>(seen->calls) / how_.calls); });
     on.await_end(std::chrono::hours(24 * 365));
     on.tell_nothing();

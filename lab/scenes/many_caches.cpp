@@ -66,13 +66,17 @@ class many_caches final : public scene {
     std::vector<cache<std::string>> all;
     all.reserve(static_cast<std::size_t>(caches_));
     for (int i = 0; i < caches_; ++i) {
+      throw_if_interrupted();
       cache_options how{.prefix = std::to_string(i) + ":"};
       if (kind_ == "hot") how.hot_keys = hot_keys_options{};
       all.emplace_back(opened, how);
     }
     seen.made_s = in_seconds(steady_ns() - began_ns);
     seen.made_mb = resident_mb() - before_mb;
-    for (auto const& one : all) one.get_or_load("k", load);
+    for (auto const& one : all) {
+      throw_if_interrupted();
+      one.get_or_load("k", load);
+    }
     seen.called_mb = resident_mb() - before_mb;
     std::this_thread::sleep_for(500ms);  // what the calls have set going is over
     auto const used_s = processor_seconds();

@@ -81,7 +81,12 @@ struct near_play {
     near_figures const seen(board, teller.freeze);
     judge_near(seen, {.max_staleness = plan.max_staleness}, on.judged());
     teller.figures(seen);
-    fleet.remove();
+    try {
+      fleet.remove();
+    } catch (std::exception const&) {
+      on.end();  // what was found out is told, whatever becomes of the value
+      throw;
+    }
     tell_warnings(plan.url);
   }
 

@@ -109,8 +109,10 @@ class part {
     // What came at once when they began is over.
     on_.pass(2 * round);
     watch("before the cut", [] {});
-    on_.processes().start("who holds the lock", [&] { hold_a_lock(server_.url(), *seen_); });
-    on_.processes().start("who asks PING", [&] { ask_for_answers(server_.port(), *seen_); });
+    on_.processes().start("the process that holds the lock",
+                          [&] { hold_a_lock(server_.url(), *seen_); });
+    on_.processes().start("the process that asks PING",
+                          [&] { ask_for_answers(server_.port(), *seen_); });
     on_.await("the lock is not held", [&] { return seen_->is_held && seen_->is_asked; });
     watch("behind it", [&] { server_.cli("CLIENT KILL USER member"); });
     seen_->stop = true;
@@ -127,9 +129,9 @@ class part {
   void start_members() {
     on_.tell(name_ + ": the members start");
     auto const url = fmt::format("redis://member:sesame@127.0.0.1:{}", server_.port());
-    on_.processes().start_all(how_.processes, "members", [this, url](std::size_t number) {
-      be_members(how_, reports_, url, number, *seen_);
-    });
+    on_.processes().start_all(
+        how_.processes, "process of members",
+        [this, url](std::size_t number) { be_members(how_, reports_, url, number, *seen_); });
     on_.await(
         "the members do not start", [&] { return seen_->ready == how_.processes; }, seconds(180));
     // A server that cannot keep up never lets them know all others.

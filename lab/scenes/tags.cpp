@@ -38,6 +38,7 @@ std::int64_t read_all(texts const& from, std::vector<names> const& keys, std::st
     return loaded;
   };
   for (auto const& part : keys) {
+    throw_if_interrupted();
     for (auto const& got : from.get_many_or_load(part, load)) same += got && *got == value;
   }
   return same;
@@ -47,6 +48,7 @@ std::int64_t read_all(texts const& from, std::vector<names> const& keys, std::st
 std::int64_t kept_of(texts const& from, std::vector<names> const& keys) {
   auto const before = from.stats().near_hits;
   for (auto const& part : keys) {
+    throw_if_interrupted();
     for (auto const& key : part) from.get_shared(key);
   }
   return from.stats().near_hits - before;

@@ -1,6 +1,7 @@
 // The processes of a scene.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,11 @@ class cast {
   bool all_ended() const;
   /// As look() has seen it.
   bool ended(std::size_t number) const { return members_[number].gone; }
-  /// Kills those that are left, and forgets all.
-  void clear() { members_.clear(); }
+  /// Kills those that are left, and forgets all, also what they complained of.
+  void clear() {
+    members_.clear();
+    std::construct_at(&*why_);
+  }
 
   void signal(std::size_t number, int signal) const { members_[number].process.signal(signal); }
   /// SIGKILL; it counts no more, until start_again().

@@ -16,7 +16,7 @@ inline std::int64_t in_ns(milliseconds time) { return std::chrono::nanoseconds(t
 inline double in_ms(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
 inline double in_seconds(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-/// A millisecond.
+/// Sleeps for a millisecond.
 inline void nap() { std::this_thread::sleep_for(milliseconds(1)); }
 
 /// Looks again and again, and naps in between; false when the condition has not held for so long.

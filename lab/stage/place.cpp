@@ -14,6 +14,12 @@ using cli::exit_code;
 
 namespace {
 
+#ifdef HERDLOCK_HAS_REDIS
+constexpr bool knows_redis = true;
+#else
+constexpr bool knows_redis = false;
+#endif
+
 bool is_installed(char const* program) {
   try {
     herdlock_test::find_program(program, program);
@@ -62,7 +68,7 @@ place::place(std::string url, without_url otherwise) : url_(std::move(url)) {
 }
 
 void place::start_own(without_url otherwise) {
-  if (otherwise == without_url::server && is_installed("redis-server")) {
+  if (otherwise == without_url::server && knows_redis && is_installed("redis-server")) {
     try {
       auto const server = std::make_shared<herdlock_test::redis_server>();
       shown_ = "a Redis server of its own";
@@ -81,8 +87,8 @@ void place::start_own(without_url otherwise) {
   own_ = folder;
   if (otherwise == without_url::file) return;
   remark_ =
-      "No redis-server is installed, so this is played on a SQLite file: there the others look "
-      "for an answer every few ms, and get it in steps; a server wakes them.";
+      "There is no redis-server that this program can use, so this is played on a SQLite file: "
+      "there the others look for an answer every few ms, and get it in steps; a server wakes them.";
 }
 
 }  // namespace herdlock::lab

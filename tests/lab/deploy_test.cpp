@@ -91,6 +91,13 @@ TEST_F(DeployJudge, AWorkerThatWasNotRestarted) {
   EXPECT_EQ(broken(), "only 1 of 2 workers were restarted");
 }
 
+TEST_F(DeployJudge, NobodyKilledWhereSomeWereToBe) {
+  done(jobs_[1], 1);
+  figures_.kills = true;
+  EXPECT_EQ(broken(),
+            "no worker was killed in the middle of a job, so this shows nothing; use more --jobs");
+}
+
 TEST_F(DeployJudge, ALateJob) {
   done(jobs_[1], 1);
   jobs_[1].done_ns = 1'501 * ms;
@@ -120,6 +127,7 @@ TEST(Deploy, EachJobIsDoneOnceThoughAllWorkersAreRestarted) {
 TEST(Deploy, AStoreOfOneProcessIsRefused) {
   EXPECT_EQ(run_lab({"deploy", "--store", "memory:"}).code, 64);
   EXPECT_EQ(run_lab({"deploy", "--workers", "65"}).code, 64);
+  EXPECT_EQ(run_lab({"deploy", "--kill", "--workers", "1"}).code, 64);
 }
 
 }  // namespace

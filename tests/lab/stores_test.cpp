@@ -39,6 +39,16 @@ TEST(Stores, MeasuresEachStoreAndNamesTheOneThatIsNotThere) {
   EXPECT_EQ(drawn.find("secret"), std::string::npos);
 }
 
+TEST(Stores, EachThatIsNotThereIsTheReasonOfItsOwnGap) {
+  auto const run = run_lab({"stores", "--json", "--rounds", "1",  //
+                            "--store", "redis://127.0.0.1:1?timeout=100ms", "--store",
+                            "redis://127.0.0.1:2?timeout=100ms"});
+  ASSERT_EQ(run.code, 69) << run.err << run.out;
+  auto const figures = json::parse(run.out);
+  EXPECT_NE(figures[0]["error"].get<std::string>().find("127.0.0.1:1"), std::string::npos);
+  EXPECT_NE(figures[1]["error"].get<std::string>().find("127.0.0.1:2"), std::string::npos);
+}
+
 TEST(Stores, WhatCannotBeMeasuredIsRefused) {
   EXPECT_EQ(run_lab({"stores"}).code, 64);
   EXPECT_EQ(run_lab({"stores", "--store", "memory:"}).code, 64);
