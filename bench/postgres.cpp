@@ -3,22 +3,18 @@
 // hand: for a NOTIFY (table), an advisory lock, a row lock.
 //
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the clients on CPU 1.
+#include <fmt/format.h>
 #include <libpq-fe.h>
 #include <poll.h>
-#include <sys/mman.h>
 
-#include <atomic>
-#include <stdexcept>
 #include <support/postgres_server.hpp>
-#include <thread>
 
 #include "contenders.hpp"
 #include "stores/postgres/postgres_store.hpp"
 
 namespace {
 
-constexpr std::size_t pairs = 24;  // of one round
-constexpr std::size_t rounds = 40;
+using namespace bench;
 
 // One connection; every call blocks. Statements are prepared, as the store's are.
 class raw_client {
@@ -27,8 +23,6 @@ class raw_client {
     if (PQstatus(db_) != CONNECTION_OK) throw std::runtime_error(PQerrorMessage(db_));
   }
   ~raw_client() { PQfinish(db_); }
-  raw_client(raw_client const&) = delete;
-  raw_client& operator=(raw_client const&) = delete;
 
   void prepare(char const* name, std::string const& sql) {
     PQclear(PQprepare(db_, name, sql.c_str(), 0, nullptr));
@@ -82,130 +76,75 @@ constexpr char schema[] =
     "INSERT INTO locks VALUES ('bench'), ('named'); CREATE TABLE turn(owner int NOT NULL);"
     "INSERT INTO turn VALUES (0); CREATE SEQUENCE tokens;";
 
-// A conditional upsert; a delete of what is ours.
-class table_by_hand final : public bench::turn_taker {
- public:
-  explicit table_by_hand(std::string const& url) : raw_(url) {
-    raw_.prepare("take",
-                 "INSERT INTO leases AS l VALUES ('bench', 'me', clock_timestamp() + interval '30 "
-                 "s') ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = "
-                 "excluded.expires_at WHERE l.expires_at <= clock_timestamp() RETURNING 1");
-    raw_.prepare("give back", "DELETE FROM leases WHERE name = 'bench' AND owner = 'me'");
-  }
-  void take() override {
-    if (raw_.run("take") != 1) throw std::runtime_error("busy");
-  }
-  void give_back() override { raw_.run("give back"); }
-
- private:
-  raw_client raw_;
+// How a lock is taken by hand: one round trip, with BEGIN in front where there is one.
+struct statements {
+  std::string take;
+  std::string give_back;
+  bool in_transaction = false;
 };
 
-class advisory_by_hand final : public bench::turn_taker {
- public:
-  explicit advisory_by_hand(std::string const& url) : raw_(url) {
-    raw_.prepare("take", "SELECT pg_advisory_lock(4711)");
-    raw_.prepare("give back", "SELECT pg_advisory_unlock(4711)");
-  }
-  void take() override { raw_.run("take"); }
-  void give_back() override { raw_.run("give back"); }
-
- private:
-  raw_client raw_;
-};
-
-// BEGIN and the lock in one round trip, both prepared.
-class row_by_hand final : public bench::turn_taker {
- public:
-  explicit row_by_hand(
-      std::string const& url,
-      std::string const& lock = "SELECT 1 FROM locks WHERE name = 'bench' FOR UPDATE")
-      : raw_(url) {
-    raw_.prepare("begin", "BEGIN");
-    raw_.prepare("take", lock);
-    raw_.prepare("give back", "ROLLBACK");
-  }
-  void take() override { raw_.run_both("begin", "take"); }
-  void give_back() override { raw_.run("give back"); }
-
- private:
-  raw_client raw_;
-};
+// A conditional upsert and a delete of what is ours; an advisory lock; a row lock.
+statements const table{
+    "INSERT INTO leases AS l VALUES ('bench', 'me', clock_timestamp() + interval '30 s') "
+    "ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at "
+    "WHERE l.expires_at <= clock_timestamp() RETURNING 1",
+    "DELETE FROM leases WHERE name = 'bench' AND owner = 'me'"};
+statements const advisory{"SELECT pg_advisory_lock(4711)", "SELECT pg_advisory_unlock(4711)"};
+statements const row{"SELECT 1 FROM locks WHERE name = 'bench' FOR UPDATE", "ROLLBACK", true};
 
 // What herdlock's locks are besides: a token that rises with each holder, and the holder's name
 // and time where others see them. In as few statements as the bare minimum.
-constexpr char named[] =
-    ", set_config('application_name', 'me', false), set_config('%', '30250', false)";
+statements const named_table{
+    "INSERT INTO named AS l VALUES ('bench', 'me', nextval('tokens'), clock_timestamp(), "
+    "clock_timestamp() + interval '30 s') ON CONFLICT (name) DO UPDATE SET owner = "
+    "excluded.owner, fencing = nextval('tokens'), acquired_at = excluded.acquired_at, "
+    "expires_at = excluded.expires_at WHERE l.expires_at <= clock_timestamp() RETURNING fencing",
+    "UPDATE named SET owner = '', expires_at = clock_timestamp() WHERE name = 'bench' AND "
+    "owner = 'me' AND expires_at > clock_timestamp()"};
+statements const named_advisory{
+    "SELECT CASE WHEN pg_advisory_lock(4712) IS NOT NULL THEN nextval('tokens') END, "
+    "set_config('application_name', 'me', false), "
+    "set_config('idle_session_timeout', '30250', false)",
+    "SELECT pg_advisory_unlock(4712), set_config('application_name', '', false)"};
+statements const named_row{
+    "SELECT nextval('tokens'), set_config('application_name', 'me', false), "
+    "set_config('idle_in_transaction_session_timeout', '30250', false) "
+    "FROM (SELECT 1 FROM locks WHERE name = 'named' FOR UPDATE) l",
+    "ROLLBACK", true};
 
-std::string naming(std::string const& limit) {
-  std::string text = named;
-  return text.replace(text.find('%'), 1, limit);
-}
-
-class named_table_by_hand final : public bench::turn_taker {
+class by_hand final : public turn_taker {
  public:
-  explicit named_table_by_hand(std::string const& url) : raw_(url) {
-    raw_.prepare("take",
-                 "INSERT INTO named AS l VALUES ('bench', 'me', nextval('tokens'), "
-                 "clock_timestamp(), clock_timestamp() + interval '30 s') ON CONFLICT (name) DO "
-                 "UPDATE SET owner = excluded.owner, fencing = nextval('tokens'), acquired_at = "
-                 "excluded.acquired_at, expires_at = excluded.expires_at WHERE l.expires_at <= "
-                 "clock_timestamp() RETURNING fencing");
-    raw_.prepare("give back",
-                 "UPDATE named SET owner = '', expires_at = clock_timestamp() WHERE name = "
-                 "'bench' AND owner = 'me' AND expires_at > clock_timestamp()");
+  by_hand(std::string const& url, statements const& how)
+      : raw_(url), in_transaction_(how.in_transaction) {
+    raw_.prepare("begin", "BEGIN");
+    raw_.prepare("take", how.take);
+    raw_.prepare("give back", how.give_back);
   }
   void take() override {
-    if (raw_.run("take") != 1) throw std::runtime_error("busy");
+    int const rows = in_transaction_ ? raw_.run_both("begin", "take") : raw_.run("take");
+    if (rows != 1) throw std::runtime_error("busy");
   }
   void give_back() override { raw_.run("give back"); }
 
  private:
   raw_client raw_;
+  bool const in_transaction_;
 };
-
-class named_advisory_by_hand final : public bench::turn_taker {
- public:
-  explicit named_advisory_by_hand(std::string const& url) : raw_(url) {
-    raw_.prepare("take",
-                 "SELECT CASE WHEN pg_advisory_lock(4712) IS NOT NULL THEN nextval('tokens') END" +
-                     naming("idle_session_timeout"));
-    raw_.prepare("give back",
-                 "SELECT pg_advisory_unlock(4712), set_config('application_name', '', false)");
-  }
-  void take() override { raw_.run("take"); }
-  void give_back() override { raw_.run("give back"); }
-
- private:
-  raw_client raw_;
-};
-
-std::string named_row_lock() {
-  return "SELECT nextval('tokens')" + naming("idle_in_transaction_session_timeout") +
-         " FROM (SELECT 1 FROM locks WHERE name = 'named' FOR UPDATE) l";
-}
 
 // The order in which the processes came, in memory that they share: what a queue costs is not the
 // least of a hand-over.
 struct line {
   std::atomic<std::size_t> arrived{0};
-  std::array<std::atomic<int>, bench::contenders> who{};
-
-  static line& make() {
-    void* const place =
-        ::mmap(nullptr, sizeof(line), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (place == MAP_FAILED) throw std::runtime_error("no shared memory");
-    return *new (place) line;
-  }
+  std::array<std::atomic<int>, contenders> who{};
 };
 
 // The holder writes down who has it now and notifies it, in one statement.
-class notify_by_hand final : public bench::turn_taker {
+class notify_by_hand final : public turn_taker {
  public:
   notify_by_hand(std::string const& url, line& shared, std::size_t number)
       : raw_(url), line_(shared), number_(static_cast<int>(number) + 1) {
     raw_.script("LISTEN turn_" + std::to_string(number_));
-    for (std::size_t i = 1; i <= bench::contenders; ++i) {
+    for (std::size_t i = 1; i <= contenders; ++i) {
       auto const next = std::to_string(i);
       raw_.prepare(next.c_str(), "WITH given AS (UPDATE turn SET owner = " + next +
                                      " RETURNING 1) SELECT pg_notify('turn_" + next +
@@ -218,7 +157,7 @@ class notify_by_hand final : public bench::turn_taker {
     if (place_ != 0) raw_.wait_for_notification();
   }
   void give_back() override {
-    if (place_ + 1 == bench::contenders) {
+    if (place_ + 1 == contenders) {
       for (auto& each : line_.who) each = 0;
       line_.arrived = 0;
       return;
@@ -235,92 +174,52 @@ class notify_by_hand final : public bench::turn_taker {
   std::size_t place_ = 0;
 };
 
-double by_hand(bench::turn_taker& one) {
-  return bench::nanoseconds_of([&] {
-           for (std::size_t i = 0; i < pairs; ++i) {
-             one.take();
-             one.give_back();
-           }
-         }) /
-         1000 / pairs;
-}
-
-struct place {
-  std::string store;  // with options
-  std::string raw;
+// A mode of ours, and what stands beside it.
+struct mode {
+  char const* name;
+  statements const& same;
+  statements const& bare;
 };
+mode const modes[] = {
+    {"table", named_table, table}, {"advisory", named_advisory, advisory}, {"row", named_row, row}};
 
-void measure_pairs(bench::report& report, place const& where, std::string const& mode,
-                   std::string const& name, bench::ratio_limit limit, bench::turn_taker& theirs) {
-  if (!report.wants(name)) return;
-  bench::pair_maker ours(&herdlock::open_postgres, where.store + "&mode=" + mode);
-  report.compare({.name = name,
-                  .unit = "us",
-                  .subject = [&] { return ours.round(pairs); },
-                  .baseline = [&] { return by_hand(theirs); },
-                  .limit = limit,
-                  .rounds = rounds});
-}
-
-void measure_all_pairs(bench::report& report, place const& where) {
-  auto const limit = bench::at_most(1.25);
-  auto const none = bench::no_limit;
-  table_by_hand table(where.raw);
-  advisory_by_hand advisory(where.raw);
-  row_by_hand row(where.raw);
-  named_table_by_hand named_table(where.raw);
-  named_advisory_by_hand named_advisory(where.raw);
-  row_by_hand named_row(where.raw, named_row_lock());
-  measure_pairs(report, where, "table", "postgres.table.acquire_release", limit, named_table);
-  measure_pairs(report, where, "advisory", "postgres.advisory.acquire_release", limit,
-                named_advisory);
-  measure_pairs(report, where, "row", "postgres.row.acquire_release", limit, named_row);
-  measure_pairs(report, where, "table", "postgres.table.acquire_release_beside_bare", none, table);
-  measure_pairs(report, where, "advisory", "postgres.advisory.acquire_release_beside_bare", none,
-                advisory);
-  measure_pairs(report, where, "row", "postgres.row.acquire_release_beside_bare", none, row);
-}
-
-void measure_hand_overs(bench::report& report, place const& where) {
-  line& order = line::make();
-  bench::contest among([&](std::size_t number) {
-    bench::turn_takers all;
-    for (std::string const mode : {"table", "advisory", "row"}) {
-      all.push_back(
-          std::make_unique<bench::lease_taker>(where.store + "&mode=" + mode, "hand-over"));
+void measure_hand_overs(report& to, std::string const& url, std::string const& raw) {
+  lab::shared<line> order;
+  contest among([&](turn_takers& all, std::size_t number) {
+    for (mode const& each : modes) {
+      all.push_back(std::make_unique<lease_taker>(url + each.name, "hand-over"));
     }
-    all.push_back(std::make_unique<notify_by_hand>(where.raw, order, number));
-    all.push_back(std::make_unique<advisory_by_hand>(where.raw));
-    all.push_back(std::make_unique<row_by_hand>(where.raw));
-    return all;
+    all.push_back(std::make_unique<notify_by_hand>(raw, *order, number));
+    all.push_back(std::make_unique<by_hand>(raw, advisory));
+    all.push_back(std::make_unique<by_hand>(raw, row));
   });
-  auto const limit = bench::at_most(1.5);
-  bench::compare_hand_overs(report, among, {"postgres.table.hand_over_p50", 0, 3, limit});
-  bench::compare_hand_overs(report, among, {"postgres.advisory.hand_over_p50", 1, 4, limit});
-  bench::compare_hand_overs(report, among, {"postgres.row.hand_over_p50", 2, 5, limit});
+  for (std::size_t way = 0; way < std::size(modes); ++way) {
+    compare_hand_overs(to, fmt::format("postgres.{}.hand_over_p50", modes[way].name), among.by(way),
+                       among.by(way + 3), at_most(1.5));
+  }
 }
 
-void measure_postgres(bench::report& report) {
-  bench::pin_if_asked(0);
-  herdlock_test::postgres_server server;
-  bench::pin_if_asked(1);
-  std::string const url = server.fresh_url();
+void measure_postgres(report& to) {
+  auto server = started<herdlock_test::postgres_server>();
+  std::string const fresh = server.fresh_url();
+  std::string const url = fresh + "&mode=";
   // A commit that notifies wakes every session of its database that listens on anything: each side
   // has the eight of its own, in a database of its own.
-  std::string const raw = url.substr(0, url.rfind('/')) + "/by_hand";
-  server.sql(url, "CREATE DATABASE by_hand");
+  std::string const raw = fresh.substr(0, fresh.rfind('/')) + "/by_hand";
+  server.sql(fresh, "CREATE DATABASE by_hand");
   server.sql(raw, schema);
-  place const where{url, raw};
-  measure_hand_overs(report, where);
-  measure_all_pairs(report, where);
+  measure_hand_overs(to, url, raw);
+  for (mode const& each : modes) {
+    auto const name = fmt::format("postgres.{}.acquire_release", each.name);
+    if (!to.wants(name)) continue;
+    event_loop loop;
+    store_taker ours(loop, &herdlock::open_postgres, url + each.name);
+    by_hand same(raw, each.same), bare(raw, each.bare);
+    compare_pairs(to, name, ours, same, at_most(1.25));
+    compare_pairs(to, name + "_beside_bare", ours, bare);
+  }
 }
 
-bench::suite const postgres_suite("postgres", [](bench::report& report) {
-  try {
-    measure_postgres(report);
-  } catch (std::runtime_error const& why) {
-    report.skip("postgres", why.what());
-  }
-});
+suite const postgres_suite("postgres", &measure_postgres);
 
 }  // namespace

@@ -2,12 +2,8 @@
 // counter that is not there is taken from the key that has least, with its count.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
 #include <list>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 

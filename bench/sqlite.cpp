@@ -9,7 +9,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <stdexcept>
 #include <support/temp_dir.hpp>
 
 #include "contenders.hpp"
@@ -17,11 +16,13 @@
 
 namespace {
 
+using namespace bench;
+
 constexpr std::size_t pairs = 64;  // of one round
 constexpr std::size_t rounds = 60;
 
 // One statement to take it, with a token that rises with each holder, and one to give it back.
-class lock_by_hand final : public bench::turn_taker {
+class lock_by_hand final : public turn_taker {
  public:
   explicit lock_by_hand(std::string const& path) {
     check(sqlite3_open(path.c_str(), &db_));
@@ -41,8 +42,6 @@ class lock_by_hand final : public bench::turn_taker {
     sqlite3_finalize(give_back_);
     sqlite3_close(db_);
   }
-  lock_by_hand(lock_by_hand const&) = delete;
-  lock_by_hand& operator=(lock_by_hand const&) = delete;
 
   void take() override {
     if (rows(take_) != 1) throw std::runtime_error("busy");
@@ -60,10 +59,8 @@ class lock_by_hand final : public bench::turn_taker {
   }
   int rows(sqlite3_stmt* run) {
     int count = 0;
-    int code = SQLITE_ROW;
-    while ((code = sqlite3_step(run)) == SQLITE_ROW) ++count;
-    if (code != SQLITE_DONE) throw std::runtime_error(sqlite3_errmsg(db_));
-    sqlite3_reset(run);
+    while (sqlite3_step(run) == SQLITE_ROW) ++count;
+    check(sqlite3_reset(run));  // what the last step came to
     return count;
   }
 
@@ -73,14 +70,12 @@ class lock_by_hand final : public bench::turn_taker {
 };
 
 // The same, asked for by an event loop that goes on meanwhile, and waits for something else, too.
-class lock_on_a_thread final : public bench::turn_taker {
+class lock_on_a_thread final : public turn_taker {
  public:
   explicit lock_on_a_thread(std::string const& path) : lock_(path) {
     else_.async_wait([](boost::system::error_code) {});
   }
   ~lock_on_a_thread() override { thread_.join(); }
-  lock_on_a_thread(lock_on_a_thread const&) = delete;
-  lock_on_a_thread& operator=(lock_on_a_thread const&) = delete;
 
   void take() override {
     ask([this] { lock_.take(); });
@@ -95,36 +90,28 @@ class lock_on_a_thread final : public bench::turn_taker {
     bool done = false;
     boost::asio::post(thread_, [&, work] {
       work();
-      boost::asio::post(io_, [&] { done = true; });
+      boost::asio::post(loop_.context, [&] { done = true; });
     });
-    while (!done) io_.run_one();
+    loop_.until([&done] { return done; });
   }
 
   lock_by_hand lock_;
-  boost::asio::io_context io_{1};
-  boost::asio::steady_timer else_{io_, std::chrono::hours(1)};
+  event_loop loop_;
+  boost::asio::steady_timer else_{loop_.context, std::chrono::hours(1)};
   boost::asio::thread_pool thread_{1};
 };
 
-bench::suite const sqlite_suite("sqlite", [](bench::report& report) {
-  bench::pin_if_asked(1);
+suite const sqlite_suite("sqlite", [](report& to) {
+  pin_if_asked(1);
   herdlock_test::temp_dir const folder;
   auto const file = [&](char const* name) { return (folder.path() / name).string(); };
-  bench::pair_maker ours(&herdlock::open_sqlite, "sqlite:" + file("ours"));
+  event_loop loop;
+  store_taker ours(loop, &herdlock::open_sqlite, "sqlite:" + file("ours"));
   lock_by_hand bare(file("bare"));
   lock_on_a_thread minimum(file("minimum"));
-  report.compare({.name = "sqlite.acquire_release",
-                  .unit = "us",
-                  .subject = [&] { return ours.round(pairs); },
-                  .baseline = [&] { return bench::pairs_of(minimum, pairs); },
-                  .limit = bench::at_most(1.25),
-                  .rounds = rounds});
-  report.compare({.name = "sqlite.acquire_release_beside_bare_calls",
-                  .unit = "us",
-                  .subject = [&] { return ours.round(pairs); },
-                  .baseline = [&] { return bench::pairs_of(bare, pairs); },
-                  .limit = bench::no_limit,
-                  .rounds = rounds});
+  compare_pairs(to, "sqlite.acquire_release", ours, minimum, at_most(1.25), pairs, rounds);
+  compare_pairs(to, "sqlite.acquire_release_beside_bare_calls", ours, bare, no_limit, pairs,
+                rounds);
 });
 
 }  // namespace

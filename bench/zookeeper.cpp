@@ -4,11 +4,8 @@
 // HERDLOCK_BENCH_PIN=1 keeps the server on CPU 0 and the clients on CPU 1.
 #include <zookeeper/zookeeper.h>
 
-#include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <sstream>
-#include <stdexcept>
+#include <support/gate.hpp>
 #include <support/zookeeper_server.hpp>
 
 #include "contenders.hpp"
@@ -16,31 +13,28 @@
 
 namespace {
 
-using namespace std::chrono_literals;
+using namespace bench;
 
 constexpr std::size_t pairs = 16;  // of one round
-constexpr std::size_t rounds = 40;
-constexpr std::size_t bursts = 60;
 
 // The requests of the lock recipe and nothing else; every call blocks.
-class by_hand final : public bench::turn_taker {
+class by_hand final : public turn_taker {
  public:
   by_hand(std::string const& servers, std::string path) : path_(std::move(path)) {
-    zk_ = zookeeper_init2(servers.c_str(), &on_event, 10'000, nullptr, this, 0, [](char const*) {});
-    wait_until(connected_);
-    must(zoo_create(zk_, path_.c_str(), nullptr, -1, &ZOO_OPEN_ACL_UNSAFE, 0, nullptr, 0));
+    zk_ = zookeeper_init2(servers.c_str(), &on_event, 10'000, nullptr, &connected_, 0,
+                          [](char const*) {});
+    must(connected_.wait(), "no connection to ZooKeeper");
+    require(zoo_create(zk_, path_.c_str(), nullptr, -1, &ZOO_OPEN_ACL_UNSAFE, 0, nullptr, 0));
   }
   ~by_hand() override { zookeeper_close(zk_); }
-  by_hand(by_hand const&) = delete;
-  by_hand& operator=(by_hand const&) = delete;
 
   void take() override {
     char mine[512];
-    must(zoo_create(zk_, (path_ + "/x-lock-").c_str(), "x", 1, &ZOO_OPEN_ACL_UNSAFE,
-                    ZOO_EPHEMERAL_SEQUENTIAL, mine, sizeof mine));
+    require(zoo_create(zk_, (path_ + "/x-lock-").c_str(), "x", 1, &ZOO_OPEN_ACL_UNSAFE,
+                       ZOO_EPHEMERAL_SEQUENTIAL, mine, sizeof mine));
     mine_ = mine;
     String_vector found{};
-    must(zoo_get_children(zk_, path_.c_str(), 0, &found));
+    require(zoo_get_children(zk_, path_.c_str(), 0, &found));
     std::string before;
     std::string const name = mine_.substr(path_.size() + 1);
     for (int i = 0; i < found.count; ++i) {
@@ -49,43 +43,31 @@ class by_hand final : public bench::turn_taker {
     }
     deallocate_String_vector(&found);
     if (before.empty()) return;
-    {
-      std::lock_guard const alone(guard_);
-      gone_ = false;
-    }
     Stat ignored{};
-    auto const there = zoo_wexists(zk_, (path_ + "/" + before).c_str(), &on_gone, this, &ignored);
+    auto const there =
+        zoo_wexists(zk_, (path_ + "/" + before).c_str(), &on_gone, &gone_.emplace(), &ignored);
     if (there == ZNONODE) return;
-    must(there);
-    wait_until(gone_);
+    require(there);
+    must(gone_->wait(), "no event of ZooKeeper");
   }
-  void give_back() override { must(zoo_delete(zk_, mine_.c_str(), -1)); }
+  void give_back() override { require(zoo_delete(zk_, mine_.c_str(), -1)); }
 
  private:
-  static void must(int code) {
+  using gate = herdlock_test::gate;
+
+  static void require(int code) {
     if (code != ZOK && code != ZNODEEXISTS) throw std::runtime_error(zerror(code));
   }
-  static void on_event(zhandle_t*, int, int state, char const*, void* self) {
-    if (state == ZOO_CONNECTED_STATE) static_cast<by_hand*>(self)->tell(&by_hand::connected_);
+  static void on_event(zhandle_t*, int, int state, char const*, void* connected) {
+    if (state == ZOO_CONNECTED_STATE) static_cast<gate*>(connected)->open();
   }
-  static void on_gone(zhandle_t*, int type, int, char const*, void* self) {
-    if (type == ZOO_DELETED_EVENT) static_cast<by_hand*>(self)->tell(&by_hand::gone_);
-  }
-  void tell(bool by_hand::*what) {
-    std::lock_guard const alone(guard_);
-    this->*what = true;
-    changed_.notify_all();
-  }
-  void wait_until(bool const& what) {
-    std::unique_lock alone(guard_);
-    if (!changed_.wait_for(alone, 20s, [&] { return what; })) throw std::runtime_error("no event");
+  static void on_gone(zhandle_t*, int type, int, char const*, void* gone) {
+    if (type == ZOO_DELETED_EVENT) static_cast<gate*>(gone)->open();
   }
 
   std::string const path_;
-  std::mutex guard_;
-  std::condition_variable changed_;
-  bool connected_ = false;
-  bool gone_ = false;
+  gate connected_;
+  std::optional<gate> gone_;
   std::string mine_;
   zhandle_t* zk_ = nullptr;
 };
@@ -120,100 +102,52 @@ class kazoo {
   std::size_t read_ = 0;
 };
 
-using kazoos = std::vector<std::unique_ptr<kazoo>>;
-
-// The gaps of a burst of all of them, as contest::play().
-std::vector<double> play(kazoos const& all) {
-  for (auto const& one : all) one->tell("turn");
-  std::vector<std::pair<double, double>> turns;
-  for (auto const& one : all) {
-    std::istringstream times(one->answer());
-    auto& turn = turns.emplace_back();
-    times >> turn.first >> turn.second;
+// The gaps of a burst of all of them.
+gaps play(std::vector<kazoo>& all) {
+  for (auto& one : all) one.tell("turn");
+  std::array<turn, contenders> turns;
+  for (std::size_t i = 0; i < contenders; ++i) {
+    std::istringstream(all[i].answer()) >> turns[i].acquired_ns >> turns[i].released_ns;
   }
-  std::ranges::sort(turns);
-  std::vector<double> gaps;
-  for (std::size_t i = 0; i + 1 < turns.size(); ++i) {
-    gaps.push_back((turns[i + 1].first - turns[i].second) / 1000);
-  }
-  return gaps;
+  std::ranges::sort(turns, {}, &turn::acquired_ns);
+  return gaps_between(turns);
 }
 
-double median(std::vector<double> values) {
-  auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+void measure_hand_overs(report& to, std::string const& url, std::string const& servers) {
+  contest among([&](turn_takers& ways, std::size_t) {
+    ways.push_back(std::make_unique<lease_taker>(url, "hand-over"));
+    ways.push_back(std::make_unique<by_hand>(servers, "/by-hand"));
+  });
+  compare_hand_overs(to, "zookeeper.hand_over_p50", among.by(0), among.by(1), at_most(1.5));
+  constexpr char beside_kazoo[] = "zookeeper.hand_over_beside_kazoo";
+  if (!to.wants(beside_kazoo)) return;
+  std::vector<kazoo> theirs;
+  for (std::size_t i = 0; i < contenders; ++i) {
+    theirs.emplace_back(servers, "/kazoo-hand-over");
+  }
+  auto const by_theirs = [&] { return play(theirs); };
+  compare_hand_overs(to, beside_kazoo, among.by(0), by_theirs, at_most(0.8));
 }
 
-void beside_kazoo(bench::report& report, bench::contest& ours, std::string const& servers,
-                  std::string const& path) {
-  constexpr char name[] = "zookeeper.hand_over_beside_kazoo";
-  if (!report.wants(name)) return;
-  kazoos all;
-  for (std::size_t i = 0; i < bench::contenders; ++i) {
-    all.push_back(std::make_unique<kazoo>(servers, path));
-  }
-  play(all);
-  ours.play(0);
-  std::vector<double> subject;
-  std::vector<double> baseline;
-  std::size_t const count = report.how() == bench::effort::quick ? bursts / 10 : bursts;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::ranges::copy(ours.play(0), std::back_inserter(subject));
-    std::ranges::copy(play(all), std::back_inserter(baseline));
-  }
-  double const value = median(std::move(subject));
-  double const beside = median(std::move(baseline));
-  report.add({name, value, "us", beside, value / beside, bench::at_most(0.8)});
-}
-
-void measure(bench::report& report) {
-  bench::pin_if_asked(0);
-  herdlock_test::zookeeper_server server(1, {.syncs = herdlock_test::disk_syncs::kept});
-  bench::pin_if_asked(1);
+void measure(report& to) {
+  auto server = started<herdlock_test::zookeeper_server>(
+      1, herdlock_test::zookeeper_extras{.syncs = herdlock_test::disk_syncs::kept});
   auto const url = server.url("/bench");
   auto const servers = "127.0.0.1:" + std::to_string(server.port());
-  {
-    bench::contest among([&](std::size_t) {
-      bench::turn_takers ways;
-      ways.push_back(std::make_unique<bench::lease_taker>(url, "hand-over"));
-      ways.push_back(std::make_unique<by_hand>(servers, "/by-hand"));
-      return ways;
-    });
-    compare_hand_overs(report, among,
-                       {.name = "zookeeper.hand_over_p50", .limit = bench::at_most(1.5)});
-    beside_kazoo(report, among, servers, "/kazoo-hand-over");
-  }
-  bench::lease_taker ours(url, "pairs");
+  measure_hand_overs(to, url, servers);
+  lease_taker ours(url, "pairs");
   by_hand minimum(servers, "/pairs");
-  report.compare({.name = "zookeeper.acquire_release",
-                  .unit = "us",
-                  .subject = [&] { return bench::pairs_of(ours, pairs); },
-                  .baseline = [&] { return bench::pairs_of(minimum, pairs); },
-                  .limit = bench::at_most(1.25),
-                  .rounds = rounds});
-  bench::pair_maker trying(&herdlock::open_zookeeper, url);
-  report.compare({.name = "zookeeper.try_acquire_release",
-                  .unit = "us",
-                  .subject = [&] { return trying.round(pairs); },
-                  .baseline = [&] { return bench::pairs_of(minimum, pairs); },
-                  .limit = bench::at_most(1.25),
-                  .rounds = rounds});
+  event_loop loop;
+  store_taker trying(loop, &herdlock::open_zookeeper, url);
+  auto const limit = at_most(1.25);
+  compare_pairs(to, "zookeeper.acquire_release", ours, minimum, limit, pairs);
+  compare_pairs(to, "zookeeper.try_acquire_release", trying, minimum, limit, pairs);
   kazoo theirs(servers, "/kazoo-pairs");
-  report.compare({.name = "zookeeper.acquire_release_beside_kazoo",
-                  .unit = "us",
-                  .subject = [&] { return bench::pairs_of(ours, pairs); },
-                  .baseline = [&] { return theirs.pairs_of(); },
-                  .limit = bench::at_most(0.8),
-                  .rounds = rounds});
+  to.compare(
+      "zookeeper.acquire_release_beside_kazoo", "us", [&] { return pairs_of(ours, pairs); },
+      [&] { return theirs.pairs_of(); }, at_most(0.8), 40);
 }
 
-bench::suite const zookeeper_suite("zookeeper", [](bench::report& report) {
-  try {
-    measure(report);
-  } catch (std::runtime_error const& why) {
-    report.skip("zookeeper", why.what());
-  }
-});
+suite const zookeeper_suite("zookeeper", &measure);
 
 }  // namespace

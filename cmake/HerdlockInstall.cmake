@@ -1,4 +1,4 @@
-# Install and export: the library, its headers, the command, find_package(herdlock) and pkg-config.
+# Install and export: the library, its headers, the programs, find_package(herdlock) and pkg-config.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -107,20 +107,20 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/herdlock DESTINATION ${CMAKE_INS
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 install(EXPORT herdlockTargets NAMESPACE herdlock:: DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET herdlock_cli OR TARGET herdlock_lab)
+  include(HerdlockProgram)
+endif()
 if(TARGET herdlock_cli)
-  install(TARGETS herdlock_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  herdlock_install_program(herdlock_cli herdlock Unspecified)  # with the library
   install(FILES ${PROJECT_SOURCE_DIR}/examples/herdlock-worker.service
                 ${PROJECT_SOURCE_DIR}/examples/herdlock-report.cron
           DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
-  if(NOT HERDLOCK_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
-    set(manual ${PROJECT_BINARY_DIR}/manual)
-    install(FILES ${manual}/herdlock.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-    install(FILES ${manual}/herdlock.bash RENAME herdlock
-            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-    install(FILES ${manual}/_herdlock DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
-    install(FILES ${manual}/herdlock.fish
-            DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-  endif()
+endif()
+# Neither the library nor the command needs it: a package of its own.
+if(TARGET herdlock_lab)
+  herdlock_install_program(herdlock_lab herdlock-lab lab)
+  install(FILES ${PROJECT_SOURCE_DIR}/LICENSE COMPONENT lab
+          DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/herdlock-lab)
 endif()
 
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/herdlockConfig.cmake.in
@@ -132,7 +132,8 @@ install(FILES ${PROJECT_BINARY_DIR}/package/herdlockConfig.cmake
               ${PROJECT_SOURCE_DIR}/cmake/HerdlockFindBoost.cmake
         DESTINATION ${package_dir})
 
-# `cpack` in the build folder: a .deb with everything that is installed.
+# `cpack` in the build folder: a .deb with everything that is installed but herdlock-lab, which has
+# one of its own.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME herdlock)
 set(CPACK_PACKAGE_VENDOR herdlock)
@@ -141,10 +142,24 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_COMPONENTS_ALL Unspecified)
+if(TARGET herdlock_lab)
+  list(APPEND CPACK_COMPONENTS_ALL lab)
+endif()
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
-# The command and the C library; who compiles against the headers needs the rest.
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_NAME herdlock)
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LAB_PACKAGE_NAME herdlock-lab)
+set(CPACK_DEBIAN_LAB_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_LAB_DESCRIPTION
+    "Scenes that show what herdlock does, try it for long, and measure it")
+# The programs and the C library; who compiles against the headers needs the rest.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libsqlite3-dev, libssl-dev")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libmariadb-dev, libpq-dev, libzookeeper-mt-dev")
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_RECOMMENDS "libsqlite3-dev, libssl-dev")
+set(CPACK_DEBIAN_UNSPECIFIED_PACKAGE_SUGGESTS "libmariadb-dev, libpq-dev, libzookeeper-mt-dev")
+# Some scenes try the command, and start servers of their own where they are installed.
+set(CPACK_DEBIAN_LAB_PACKAGE_RECOMMENDS herdlock)
+set(CPACK_DEBIAN_LAB_PACKAGE_SUGGESTS redis-server)
 include(CPack)

@@ -4,7 +4,7 @@
 //   node bentocache_outage.mjs '{"modules": FOLDER, "port": N, "callers": N, "ttl": MS, "load": MS,
 //                                "pause": MS, "back_off": MS, "timeout": MS | null, "tiers": 1 | 2}'
 //
-// Its callers do what those of tests/soak/freshness_one_key.cpp do. Prints `loaded` at a load and
+// Its callers do what those of lab/scenes/freshness_worker.cpp do. Prints `loaded` at a load and
 // `recovered NS` at the first after an outage; reads `outage FROM UNTIL`, in ns of the clock that
 // all processes share, and `stop`; its last line is its figures, as JSON.
 import { createRequire } from 'node:module';

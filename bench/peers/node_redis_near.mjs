@@ -3,7 +3,7 @@
 //   node node_redis_near.mjs '{"mode": "race" | "hits" | "table", "modules": FOLDER, "package": NAME,
 //                              "port": N, …}'
 //
-//   race   the writer and the readers of tests/soak/near_soak.cpp: `writes` writes with `pause` ms
+//   race   the writer and the readers of herdlock-lab near-soak: `writes` writes with `pause` ms
 //          after each, then an event, `events` times
 //   hits   the time of a hit on one key, the median of `rounds` of a millisecond or two: few of them
 //          are interrupted by other work of the machine

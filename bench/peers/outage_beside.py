@@ -3,8 +3,8 @@
     outage_beside.py [--outage S] [--processes N] [--callers N] [--ttl MS] [--load MS] [--pause MS]
                      [--back-off MS] [--most MS] [--peers PEER,…] [--server PROGRAM] [--json]
 
-Ours is `freshness_soak --case outage`, whose back-off grows from --back-off to --most. Bentocache
-1.6 has one back-off, which is given --most, and these peers:
+Ours is `herdlock-lab freshness --case outage`, whose back-off grows from --back-off to --most.
+Bentocache 1.6 has one back-off, which is given --most, and these peers:
 
     swr      as it is by default: a stale value answers at once and a load begins beside it
     waits    `timeout` of a second: callers wait for the load, and it fails before they give up
@@ -16,7 +16,6 @@ Ours is `freshness_soak --case outage`, whose back-off grows from --back-off to 
 import argparse
 import contextlib
 import json
-import re
 import sys
 import threading
 import time
@@ -26,22 +25,22 @@ from peers import MODULES, Driven, Server
 
 PEERS = {"herdlock": None, "swr": {"timeout": 0, "tiers": 2},
          "waits": {"timeout": 1000, "tiers": 2}, "l2": {"timeout": 0, "tiers": 1}}
-SAID = re.compile(
-    r"loads of the fleet in the outage (?P<failed_loads>\d+), .*"
-    r"recovered after (?P<recovered_ms>\d+) ms.*"
-    r"calls (?P<calls>\d+), stale answers (?P<stale>\d+), errors (?P<errors>\d+), .*"
-    r"get_or_load: p50 (?P<p50_us>\d+), [^\n]* p99\.9 (?P<p999_us>\d+), "
-    r"longest (?P<longest_us>\d+)", re.DOTALL)
 
 
 def ours(options):
-    argv = [options.build / "tests/soak/freshness_soak", "--case", "outage",
-            "--outage", int(options.outage * 1000), "--processes", options.processes,
-            "--callers", options.callers, "--ttl", options.ttl, "--load", options.load,
-            "--pause", options.pause, "--first", options.back_off, "--most", options.most]
-    said, wrong = peers.our_output(argv, options.outage + options.deadline,
-                                   {"HERDLOCK_TEST_REDIS": options.server})
-    return peers.figures_of(SAID.search(said), said, wrong)
+    argv = [options.build / "herdlock-lab", "freshness", "--json", "--case", "outage",
+            "--outage", f"{options.outage * 1000:.0f}ms", "--processes", options.processes,
+            "--callers", options.callers, "--ttl", f"{options.ttl}ms",
+            "--load", f"{options.load}ms", "--pause", f"{options.pause}ms",
+            "--first", f"{options.back_off}ms", "--most", f"{options.most}ms"]
+    told = peers.our_figures(argv, options.outage + options.deadline,
+                             {"HERDLOCK_TEST_REDIS": options.server})
+    waits = told["get_or_load"]
+    seen = {"failed_loads": told["loads_in_the_outage"], "recovered_ms": told["recovered_after_ms"],
+            "calls": told["calls"], "stale": told["stale_answers"], "errors": told["errors"],
+            "p50_us": 1000 * waits["p50_ms"], "p999_us": 1000 * waits["p99_9_ms"],
+            "longest_us": 1000 * waits["slowest_ms"]}
+    return {**seen, "wrong": told["wrong"]} if "wrong" in told else seen
 
 
 class Fleet:
@@ -120,7 +119,7 @@ def play(fleet, options):
 
 
 def quantile(waits, share):
-    """Of a histogram like that of freshness_soak.hpp."""
+    """Of a histogram of bentocache_outage.mjs: 16 buckets for each doubling."""
     left = int(sum(waits.values()) * share)
     for bucket in sorted(waits):
         if waits[bucket] > left:

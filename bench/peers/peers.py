@@ -276,25 +276,23 @@ class Driven:
         return json.loads(last)
 
 
-def our_output(argv, deadline, environment):
-    """What one of our programs prints, and what is wrong with that by its own judge: that is told
-    on standard error, too."""
+def our_output(argv, deadline, environment, may_end_with=(0,)):
+    """What one of our programs prints."""
     with Driven(argv, deadline, environment) as one:
         lines = list(one.lines())
         status = one.process.wait()
-    wrong = [line for line in lines if line.startswith("NOT SO:")]
-    if status != 0 and not wrong:
-        wrong = [f"it ended with {status}"]
-    for line in wrong:
-        print(f"{Path(argv[0]).name}: {line}", file=sys.stderr, flush=True)
-    return "\n".join(lines), wrong
+    if status not in may_end_with:
+        raise RuntimeError(f"{Path(argv[0]).name} ended with {status}")
+    return "\n".join(lines)
 
 
-def figures_of(found, said, wrong):
-    """What a pattern has found in our output, as numbers."""
-    if not found:
-        raise RuntimeError(said)
-    seen = {name: float(value) for name, value in found.groupdict().items()}
+def our_figures(argv, deadline, environment):
+    """Those of a scene of herdlock-lab with --json, and as `wrong`, which is told on standard
+    error, too, the promises that were broken."""
+    seen = json.loads(our_output(argv, deadline, environment, may_end_with=(0, 1)))
+    wrong = seen.pop("broken")
+    for sentence in wrong:
+        print(f"{argv[1]}: {sentence}", file=sys.stderr, flush=True)
     return {**seen, "wrong": wrong} if wrong else seen
 
 

@@ -68,6 +68,10 @@ class single_flight {
         core_(std::make_shared<detail::single_flight_core>(
             detail::single_flight_bounds{options.max_flights, options.max_callers},
             options.abandoned)) {}
+  /// The copies share their flights. A move is a copy.
+  single_flight(single_flight const&) = default;
+  single_flight& operator=(single_flight const&) = default;
+  ~single_flight() = default;
 
   /// Completes with the outcome of the key's flight, started now with `operation` if there is none:
   /// `void(std::exception_ptr, T)`, on the handler's executor, never from inside this call.
@@ -93,7 +97,7 @@ class single_flight {
                   operation = std::move(operation)](auto&& h) mutable {
       using erased = typename detail::handler_joiner<T>::erased_handler;
       auto joiner = std::make_shared<detail::handler_joiner<T>>(
-          detail::locate<erased>(std::move(h), executor));
+          detail::locate<erased>(std::forward<decltype(h)>(h), executor));
       start_async(core, executor, key, std::move(joiner), std::move(operation));
     };
     return detail::initiate_as<void(std::exception_ptr, T)>(executor_, std::move(start),

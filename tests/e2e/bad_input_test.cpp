@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <support/free_port.hpp>
-#include <support/mariadb_server.hpp>
 #include <support/redis_server.hpp>
 #include <support/temp_dir.hpp>
 
@@ -52,10 +51,10 @@ class BadInput : public ::testing::Test {
 
 TEST_F(BadInput, UnknownCommandsAndOptionsAreUsageErrors) {
   expect_refused({"frobnicate"}, 64, "frobnicate");
-  expect_refused({"demo", "frobnicate"}, 64, "frobnicate");
+  expect_refused({"hot", "frobnicate"}, 64, "frobnicate");
+  expect_refused({"doctor", "--frobnicate"}, 64, "frobnicate");
   expect_refused({"--frobnicate"}, 64, "frobnicate");
   expect_refused(run({"--frobnicate"}), 64, "frobnicate");
-  expect_refused({"demo", "stampede", "--frobnicate"}, 64, "frobnicate");
   expect_refused({"run"}, 64, "NAME");
 }
 
@@ -83,7 +82,6 @@ TEST_F(BadInput, StoreUrlsThatMeanNothingAreUsageErrors) {
                           "sqlite:", "redis://u:s3cret@h?nonsense=1", "://"}) {
     expect_refused({"run", "job", "--store", url, "--", "touch", (folder_ / "ran").string()}, 64,
                    "");
-    expect_refused({"demo", "stampede", "--store", url}, 64, "");
   }
 }
 
@@ -91,21 +89,16 @@ TEST_F(BadInput, AStoreThatCannotBeReachedIsUnavailable) {
   std::string const url = "redis://user:s3cret@127.0.0.1:" + std::to_string(dead_port());
   expect_refused({"run", "job", "--store", url, "--", "true"}, 69, "127.0.0.1");
   expect_refused({"run", "job", "--", "true"}, 69, "127.0.0.1", {{"HERDLOCK_STORE", url}});
-  expect_refused({"demo", "stampede", "--store", url}, 69, "127.0.0.1");
 }
 
 TEST_F(BadInput, AWrongPasswordIsUnavailableAndIsNotShown) {
   redis_server server({.password = "right"});
   std::string const url = "redis://:s3cret@127.0.0.1:" + std::to_string(server.port());
   expect_refused({"run", "job", "--store", url, "--", "true"}, 69, "password");
-  expect_refused({"demo", "stampede", "--store", url}, 69, "password");
 }
 
 TEST_F(BadInput, AnUnwritableSqlitePathIsUnavailable) {
   expect_refused({"run", "job", "--store", "sqlite:/proc/nowhere/s.db", "--", "true"}, 69,
-                 "/proc/nowhere");
-  expect_refused({"demo", "stampede", "--store", "sqlite:/proc/nowhere/s.db"}, 69, "/proc/nowhere");
-  expect_refused({"demo", "stampede", "--origin", "sqlite:/proc/nowhere/o.db"}, 69,
                  "/proc/nowhere");
   expect_refused({"run", "job", "--", "true"}, 69, "/proc/nowhere",
                  {{"XDG_STATE_HOME", "/proc/nowhere"}});
@@ -125,59 +118,6 @@ TEST_F(BadInput, CommandsThatCannotBeExecutedEndAsInAShell) {
                    "--",  broken.string()};
   expect_refused(late, 127, "not found");
   expect_refused(late, 127, "not found");  // not busy: the first gave the lease back
-}
-
-TEST_F(BadInput, OfTheDemoIsRefusedBeforeAnythingIsStarted) {
-  auto const refuse = [](words options, int code, std::string const& part) {
-    options.insert(options.begin(), {"demo", "stampede"});
-    expect_refused(options, code, part);
-  };
-  refuse({"--mode", "hopeful"}, 64, "hopeful");
-  refuse({"--mode", "fleet,hopeful"}, 64, "double-lock, hash");
-  refuse({"--mode", "fleet,early,fleet"}, 64, "fleet is twice");
-  refuse({"--mode", ""}, 64, "--mode");
-  refuse({"--processes", "0"}, 64, "--processes");
-  refuse({"--processes", "many"}, 64, "many");
-  refuse({"--requests", "-1"}, 64, "--requests");
-  refuse({"--expiries", "0"}, 64, "--expiries");
-  refuse({"--load-time", "0"}, 64, "--load-time");
-  refuse({"--load-time", "50"}, 64, "--load-time");
-  refuse({"--store", "memory:"}, 64, "--processes 1");
-  refuse({"--mode", "naive", "--kill-loader"}, 64, "--kill-loader");
-  refuse({"--mode", "double-lock", "--locks", "memory:"}, 64, "--processes 1");
-  refuse({"--mode", "double-lock", "--locks", "carrier-pigeon:"}, 64, "carrier-pigeon");
-  refuse({"--mode", "double-lock", "--locks",
-          "mysql://u:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "/d"},
-         69, "127.0.0.1");
-  refuse({"--plot", "/no/such/folder/x.svg"}, 64, "--plot");
-  refuse({"--origin", "postgres://u:s3cret@h/d"}, 64, "postgres");
-  refuse({"--origin", "mysql://u:s3cret@h"}, 64, "database");
-  refuse({"--origin", "mysql://u:s3cret@127.0.0.1:" + std::to_string(dead_port()) + "/d"}, 69,
-         "127.0.0.1");
-}
-
-// No server is asked: these are dead.
-TEST_F(BadInput, AModeOfTheDemoThatTheStoreCannotDoIsRefusedByItsName) {
-  std::string const at = "127.0.0.1:" + std::to_string(dead_port());
-  for (std::string const& url :
-       {"mysql://u:s3cret@" + at + "/d", "redis://" + at + "?dialect=getset"}) {
-    expect_refused({"demo", "stampede", "--store", url, "--mode", "early"}, 64,
-                   "mode early: store ");
-    expect_refused({"demo", "stampede", "--store", url, "--mode", "double-lock"}, 64,
-                   "keeps leases only");
-  }
-}
-
-// Somebody's shop has a table Product too.
-TEST_F(BadInput, AnOriginWithATableOfSomebodyElseIsLeftAlone) {
-  auto& server = mariadb_server::shared();
-  std::string const url = server.url("shop");
-  server.sql(
-      "CREATE TABLE shop.Product(id INT PRIMARY KEY, sku VARCHAR(9));"
-      "INSERT INTO shop.Product VALUES (42, 'theirs')");
-  expect_refused({"demo", "stampede", "--origin", url}, 64, "not the demo's");
-  EXPECT_EQ(server.sql("SELECT * FROM shop.Product"), "42\ttheirs\n");
-  EXPECT_EQ(server.sql("SHOW TABLES FROM shop"), "Product\n");
 }
 
 TEST_F(BadInput, LeavesNothingInTheStore) {

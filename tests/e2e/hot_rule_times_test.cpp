@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/exit_code.hpp"
 #include "hot/rule_times.hpp"
+#include "terminal/exit_code.hpp"
 
 namespace {
 

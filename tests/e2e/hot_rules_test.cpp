@@ -313,7 +313,7 @@ TEST(HotRulesHelp, IsInTheManualOfTheCommandAndItsGroup) {
                               "herdlock hot list", "herdlock help"}) {
     EXPECT_TRUE(says(man, ".SS \"" + std::string(section) + "\"\n")) << section;
   }
-  EXPECT_FALSE(says(man, ".SS \"herdlock demo\"\n")) << "it only lists its commands";
+  EXPECT_FALSE(says(man, ".SS \"herdlock\"\n")) << "it only lists its commands";
 }
 
 TEST(NamesOfCommands, AreNamesBehindACommand) {

@@ -1,4 +1,4 @@
-// The line of progress of the demos.
+// The line of progress of what takes its time.
 #include <gtest/gtest.h>
 #include <pty.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "demo/progress_line.hpp"
+#include "terminal/progress_line.hpp"
 
 namespace {
 

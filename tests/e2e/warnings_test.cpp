@@ -17,14 +17,11 @@ void expect_one_warning(command_result const& ended, std::string const& about) {
   EXPECT_NE(lines[0].find(about), std::string::npos) << lines[0];
 }
 
-TEST(Warnings, OfAnEvictingServerAreToldOnceByRunAndDemo) {
+TEST(Warnings, OfAnEvictingServerAreToldOnce) {
   redis_server server({.arguments = {"--maxmemory-policy", "allkeys-lru"}});
   auto const run = run_herdlock({"run", "job", "--store", server.url(), "--", "echo", "done"});
   expect_one_warning(run, "allkeys-lru");
   EXPECT_EQ(run.out, "done\n");
-  expect_one_warning(run_herdlock({"demo", "stampede", "--store", server.url(), "--processes", "2",
-                                   "--requests", "2", "--expiries", "1"}),
-                     "allkeys-lru");
 }
 
 TEST(Warnings, AreNotGivenForAnOrdinaryServer) {

@@ -1,6 +1,6 @@
-# The .deb, where dpkg is at home. A sanitizer would say nothing new.
+# The .debs, where dpkg is at home. A sanitizer would say nothing new.
 find_program(HERDLOCK_DPKG dpkg-shlibdeps)
-if(NOT HERDLOCK_DPKG OR HERDLOCK_SANITIZE OR NOT TARGET herdlock_cli)
+if(NOT HERDLOCK_DPKG OR HERDLOCK_SANITIZE OR NOT TARGET herdlock_cli OR NOT TARGET herdlock_lab)
   return()
 endif()
 add_test(NAME package

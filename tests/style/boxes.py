@@ -25,26 +25,32 @@ ALLOWED = {
     "open": {"open", "runtime", "include", "stores/common/url_options.hpp"},
     "metrics": {"metrics", "include", "stores/common/close_on_exec.hpp"},
     "c": {"c", "include"},
-    "cli": {"cli", "include", "stores/common/url_options.hpp"},
+    # What both programs say and how they read what is typed; and each of them.
+    "terminal": {"terminal", "include"},
+    "cli": {"cli", "terminal", "include", "stores/common/url_options.hpp"},
+    "lab": {"lab", "include"},
+    "lab/stage": {"lab/stage", "terminal", "include", "tests/support"},
+    "lab/scenes": {"lab/scenes", "lab/stage", "terminal", "include", "tests/support"},
     "proxy": {"proxy", "include"},
     "examples": {"examples", "include"},
     # Its raw side sends what a store sends, without the store.
-    "bench": {"bench", "include", "stores/redis", "stores/etcd", "stores/mysql",
-              "stores/postgres", "stores/sqlite", "stores/zookeeper", "tests/support"},
+    "bench": {"bench", "lab/stage", "terminal", "include", "stores/redis", "stores/etcd",
+              "stores/mysql", "stores/postgres", "stores/sqlite", "stores/zookeeper",
+              "tests/support"},
 }
 
 # Client libraries, and the boxes that are built around them.
 CLIENTS = {
-    r"sqlite3": {"stores/sqlite", "cli", "tests", "bench", "examples"},
-    r"(mysql|mariadb)[/.]": {"stores/mysql", "cli", "tests", "bench"},
+    r"sqlite3": {"stores/sqlite", "lab/scenes", "tests", "bench", "examples"},
+    r"(mysql|mariadb)[/.]": {"stores/mysql", "lab/scenes", "tests", "bench"},
     r"libpq": {"stores/postgres", "tests", "bench"},
     r"zookeeper/": {"stores/zookeeper", "tests", "bench"},
     r"boost/redis": {"bench"},
     r"boost/beast": {"stores/etcd", "metrics", "tests", "bench"},
     r"boost/mysql": set(),
     r"openssl/|boost/asio/ssl": {"stores/common", "stores/redis", "stores/etcd", "tests", "bench"},
-    r"(CLI|fmt|spdlog)/": {"cli", "proxy", "tests", "bench"},
-    r"nlohmann/": {"stores/etcd", "cli", "proxy", "tests", "bench"},
+    r"(CLI|fmt|spdlog)/": {"terminal", "cli", "lab", "proxy", "tests", "bench"},
+    r"nlohmann/": {"stores/etcd", "cli", "lab", "proxy", "tests", "bench"},
     r"(gtest|gmock|rapidcheck)": {"tests"},
     r"(benchmark|hiredis)/": {"bench"},
 }
@@ -69,15 +75,24 @@ def box_of(name):
     parts = name.split("/")
     if parts[0] == "src" and len(parts) > 2:
         return "/".join(parts[1:3]) if parts[1] == "stores" and len(parts) > 3 else parts[1]
-    if parts[0] == "tests" and len(parts) > 2:
-        return "tests/" + parts[1]
-    return parts[0] if parts[0] in ("include", "examples", "bench", "tests") else None
+    if parts[0] in ("tests", "lab") and len(parts) > 2:
+        return "/".join(parts[:2])
+    return parts[0] if parts[0] in ("include", "examples", "bench", "tests", "lab") else None
+
+
+def command_of(name):
+    """The folder of a command that a source of src/cli is in; "" for src/cli itself and what the
+    commands share, None elsewhere."""
+    parts = name.split("/")
+    if parts[:2] != ["src", "cli"]:
+        return None
+    return parts[2] if len(parts) > 3 and parts[2] != "common" else ""
 
 
 def resolve(tree, file, included):
     """The file of the house that an include means; None for everybody else's headers."""
     here = file.path.parent.as_posix()
-    for folder in ("include", here, "src", "src/cli", "tests", "bench"):
+    for folder in ("include", here, "src", "src/cli", "lab", "tests", "bench"):
         path = posixpath.normpath(f"{folder}/{included}")
         if path in tree.names:
             return path
@@ -86,6 +101,8 @@ def resolve(tree, file, included):
 
 def refusal(file, box, included, target):
     """Why the box may not include this; None when it may."""
+    if target and command_of(target) and command_of(file.name) not in (None, command_of(target)):
+        return f"{included} is another command's: what they share goes to src/cli/common"
     if target:
         return refusal_of_ours(box, included, box_of(target))
     if file.name in ADAPTERS and re.match(ADAPTERS[file.name], included):

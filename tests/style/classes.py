@@ -7,9 +7,9 @@
 FOLDER is a build tree with a compile_commands.json, configured without a precompiled header.
 `./dev lint` runs it. It needs Debian's python3-clang, so the system's own Python.
 
-What counts is each class or struct of src/ and include/ with a private or protected data member;
-without one it is an aggregate or an interface, and exempt. It has at most 30 functions and 15 data
-members:
+What counts is each class or struct of src/, lab/ and include/ with a private or protected data
+member; without one it is an aggregate or an interface, and exempt. It has at most 30 functions
+and 15 data members:
 
 - functions: the member functions that it declares, with its constructors, its destructor and its
   operators, each overload and each template once, but not what is defaulted or deleted; its
@@ -39,7 +39,7 @@ from boxes import box_of
 ROOT = Path(__file__).resolve().parents[2]
 EXCEPTIONS = Path(__file__).with_name("large_classes.txt")
 MOST_FUNCTIONS, MOST_MEMBERS = 30, 15
-FOLDERS = ("src", "include")
+FOLDERS = ("src", "lab", "include")
 
 
 class Failed(Exception):
@@ -248,7 +248,8 @@ def readings(build):
     """What each source declares: read again when it, a header or the flags have changed."""
     headers, bodies = texts_of(".hpp"), texts_of(".cpp")
     commands = json.loads((build / "compile_commands.json").read_text())
-    ours = (f"{ROOT}/src/", f"{build.resolve()}/src/")  # alone, or several joined into one
+    ours = tuple(f"{root}/{folder}/" for root in (ROOT, build.resolve())  # alone, or several
+                 for folder in ("src", "lab"))                            # joined into one
     flags = flags_of(one for one in commands if one["file"].startswith(ours))
     folder = build / "classes"
     folder.mkdir(exist_ok=True)

@@ -100,7 +100,7 @@ def rule_named_files_exist(tree):
     for file in tree.files:
         if file.path.suffix == ".md" and file.name != "CHANGELOG.md":
             text = without_blocks(file.text)
-            pattern = r"`((?:src|include|tests|bench|examples|cmake|docs)/[^`\s]+)`"
+            pattern = r"`((?:src|include|lab|tests|bench|examples|cmake|docs)/[^`\s]+)`"
         elif file.is_cpp or file.path.suffix == ".lua":
             text, pattern = file.text, r"\b(docs/[\w/-]+\.md)\b"
         else:
@@ -123,23 +123,6 @@ def rule_code_in_documents(tree):
         if file.under("docs") and not file.under("docs/guide") and file.path.suffix == ".md":
             for line, match in file.find_text(r"^```(cpp|c\+\+|cxx|c)\s*$", re.MULTILINE):
                 yield file.name, line, f"a block of {match[1]}: put it into examples/ and link it"
-
-
-def rule_commands_exist(tree):
-    """What the documents tell people to run are commands and options that there are."""
-    dev = tree.get("dev")
-    cli = "".join(file.text for file in tree.cpp("src/cli"))
-    for file in tree.files:
-        if file.path.suffix != ".md" or file.name == "CHANGELOG.md":
-            continue
-        for line, match in file.find_text(r"\./dev ([a-z]\w*)"):
-            if dev and f"command_{match[1]}()" not in dev.text:
-                yield file.name, line, f"dev has no command {match[1]}"
-        for line, match in file.find_text(r"(?:^|`|sudo )herdlock ([a-z]+)([^`\n]*)", re.MULTILINE):
-            options = re.findall(r"--[a-z][a-z-]*", match[2].split(" -- ")[0])
-            for word in [match[1], *options]:
-                if not re.search(rf'"{word}[",]', cli):
-                    yield file.name, line, f"the command has no {word}"
 
 
 def rule_url_options_exist(tree):

@@ -1,4 +1,4 @@
-"""Lines of code of src/ by box: no comments, no blank lines; .lua included.
+"""Lines of code by box: no comments, no blank lines; .lua included, texts of --help (.txt) not.
 
     lines.py                  of the files as they are here
     lines.py COMMIT           of a commit
@@ -17,7 +17,11 @@ from boxes import box_of
 from tree import TOKEN
 
 ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("src", "lab", "tests", "bench")
 SUFFIXES = (".hpp", ".cpp", ".lua")
+# Sums of several boxes: what is installed as `herdlock`, what is played and measured.
+SUMS = {"all stores": r"stores/", "all programs": r"cli$|terminal$", "all scenes": r"lab\b",
+        "all that is played": r"cli$|terminal$|lab\b|bench$|tests/soak$"}
 
 
 def code_lines(name, text):
@@ -34,17 +38,19 @@ def code_lines(name, text):
 
 
 def files_here():
-    for path in (ROOT / "src").rglob("*"):
-        if path.suffix in SUFFIXES:
-            yield path.relative_to(ROOT).as_posix(), path.read_text()
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in SUFFIXES:
+                yield path.relative_to(ROOT).as_posix(), path.read_text()
 
 
 def files_of(commit):
-    packed = subprocess.run(["git", "-C", str(ROOT), "archive", commit, "src"],
+    packed = subprocess.run(["git", "-C", str(ROOT), "archive", commit],
                             check=True, stdout=subprocess.PIPE).stdout
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         for member in archive:
-            if member.isfile() and member.name.endswith(SUFFIXES):
+            ours = member.name.split("/")[0] in FOLDERS
+            if member.isfile() and ours and member.name.endswith(SUFFIXES):
                 yield member.name, archive.extractfile(member).read().decode()
 
 
@@ -53,9 +59,11 @@ def count(files):
     lines = Counter()
     for name, text in files:
         number = code_lines(name, text)
-        boxes = [box_of(name) or "src", "all of src"]
-        for box in boxes + ["all stores"] * boxes[0].startswith("stores"):
-            lines[box] += number
+        folder = name.split("/")[0]
+        box = box_of(name) or folder
+        sums = [sum_ for sum_, pattern in SUMS.items() if re.match(pattern, box)]
+        for each in [box, f"all of {folder}", *sums]:
+            lines[each] += number
     return lines
 
 

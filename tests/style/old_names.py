@@ -17,7 +17,7 @@ from typing import NamedTuple
 from tree import Tree
 
 LEFT = "tests/style/old_names_left.txt"
-ALL = ("src", "include", "tests", "bench", "examples")
+ALL = ("src", "include", "lab", "tests", "bench", "examples")
 STORES = ("src/stores",)
 RUNTIME = ("src/runtime",)
 

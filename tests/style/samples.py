@@ -69,6 +69,17 @@ BAD = {
         ("src/stores/redis/bad.cpp", "#include <boost/redis/connection.hpp>\n"),
         ("src/runtime/bad.cpp", '#include "stores/sqlite/store.hpp"\n'),
         ("src/cli/bad.cpp", '#include "runtime/timer.hpp"\n'),
+        ("src/cli/bad.cpp", "#include <sqlite3.h>\n"),
+        ("src/cli/bad.cpp", "#include <mysql.h>\n"),
+        ("src/cli/bad.cpp", '#include "look/show.hpp"\n'),
+        ("src/cli/hot/bad.cpp", '#include "look/show.hpp"\n'),
+        ("src/cli/common/bad.cpp", '#include "look/show.hpp"\n'),
+        ("src/cli/bad.cpp", '#include "stage/report.hpp"\n'),
+        ("src/terminal/bad.cpp", '#include "common/shared.hpp"\n'),
+        ("src/terminal/bad.cpp", "#include <nlohmann/json.hpp>\n"),
+        ("lab/stage/bad.cpp", '#include "scenes/one.hpp"\n'),
+        ("lab/scenes/bad.cpp", '#include "common/shared.hpp"\n'),
+        ("lab/stage/bad.cpp", "#include <sqlite3.h>\n"),
         ("src/local/bad.cpp", "#include <support/relay.hpp>\n"),
         ("examples/bad.cpp", '#include "runtime/timer.hpp"\n'),
     ],
@@ -228,6 +239,12 @@ BAD = {
     ],
     "code_in_documents": [("docs/bad.md", "```cpp\nint x;\n```\n")],
     "commands_exist": [
+        ("docs/bad.md", "```sh\nherdlock demo stampede\n```\n"),
+        ("docs/bad.md", "See it: `herdlock-lab stampeed`.\n"),
+        ("docs/bad.md", "`herdlock-lab stampede --proceses 3`\n"),
+        ("docs/bad.md", "`./dev demo stampeed`\n"),
+        ("examples/bad.service", "ExecStart=/usr/bin/herdlock rum x -- /bin/true\n"),
+        ("examples/bad.cron", "0 3 * * * me /usr/bin/herdlock run x --tlt 1m -- /bin/true\n"),
         ("docs/bad.md", "```sh\n./dev tset\n```\n"),
         ("docs/bad.md", "```sh\nherdlock rum x -- cmd\n```\n"),
         ("README.md", "Say `herdlock run x --tlt 1m -- cmd`.\n"),
@@ -255,13 +272,29 @@ GOOD = {
     "CMakeLists.txt": "add_subdirectory(src)\n",
     "README.md": "# The house\n[a](docs/good.md#what-it-is) [b](https://example.org)\n"
                  "[c](#the-house)\n",
-    "dev": "#!/bin/sh\ncommand_test() { true; }\n",
+    "dev": "#!/bin/sh\ncommand_test() { true; }\ncommand_demo() { true; }\n",
     "docs/good.md": "# What it is\n\n```\n[not a link](nowhere.md)\n`src/gone.cpp`\n```\n"
                     "`src/stores/NAME/store.hpp`, `src/algo/machine.*`, `src/algo/`\n"
-                    "```sh\n./dev test\nherdlock run x --ttl 1m -- cmd --else\n```\n"
+                    "```sh\n./dev test\n./dev demo stampede\nherdlock run x --ttl 1m --help\n"
+                    "herdlock run x -- cmd --else\nherdlock-lab stampede --plot x.svg\n```\n"
                     "`sqlite:a.db?timeout=2s`\n",
-    "src/cli/CMakeLists.txt": "herdlock_box(cli run.cpp)\n",
-    "src/cli/run.cpp": 'char const* given[] = {"run", "--ttl"};\n',
+    "examples/good.service": "ExecStart=/usr/bin/herdlock run x --ttl 1m -- /bin/true --yes\n",
+    "src/cli/CMakeLists.txt": "herdlock_box(cli run/run.cpp)\n",
+    "src/cli/run/run.cpp": '#include <CLI/App.hpp>\n\n#include "common/shared.hpp"\n'
+                           '#include "terminal/words.hpp"\n\n'
+                           'auto& run_app = add_command(app, "run", "Run a command");\n'
+                           'auto* ttl = add_value(run_app, "--ttl", given);\n',
+    "src/cli/common/shared.hpp": HEAD,
+    "src/cli/look/show.hpp": HEAD + '\n#include "common/shared.hpp"\n',
+    "src/terminal/words.hpp": HEAD + "\n#include <fmt/format.h>\n",
+    "lab/CMakeLists.txt": "herdlock_lab_part(stampede scenes/stampede.cpp)\n",
+    "lab/stage/report.hpp": HEAD + '\n#include <support/relay.hpp>\n'
+                                   '#include "terminal/words.hpp"\n',
+    "lab/scenes/one.hpp": HEAD,
+    "lab/scenes/stampede.cpp": '#include <sqlite3.h>\n\n#include "scenes/one.hpp"\n'
+                               '#include "stage/report.hpp"\n\n'
+                               'char const* given = "--plot";\n'
+                               'listed_scene const stampede_scene{"stampede", given};\n',
     "docs/stores/sqlite.md": STORE_PAGE,
     "docs/README.md": "[good](good.md) [sqlite](stores/sqlite.md) [bugs](known-bugs.md)\n"
                       "[why](decisions/README.md)\n",

@@ -2,7 +2,7 @@
 
 import re
 
-SCOPES = ("include", "src", "tests", "bench", "examples")
+SCOPES = ("include", "src", "lab", "tests", "bench", "examples")
 # What comes before a statement in its text.
 BEFORE = re.compile(r"\s*(else\b|case\b[^?]*?[^:]:(?!:)|default:|#[^\n]*\n"
                     r"|(?:if|for|while)\s*(?:constexpr\s*)?(\())")

@@ -1,13 +1,14 @@
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -42,14 +43,14 @@ bool keeps_a_file_locked(pid_t pid) {
   return false;
 }
 
+// What is there now: who writes without an end would be read without one.
 std::string read_all(int fd) {
-  std::string text;
-  std::array<char, 65536> chunk;
-  while (true) {
-    ssize_t n = ::pread(fd, chunk.data(), chunk.size(), static_cast<off_t>(text.size()));
-    if (n <= 0) return text;
-    text.append(chunk.data(), static_cast<std::size_t>(n));
-  }
+  struct stat file {};
+  if (::fstat(fd, &file) != 0) return {};
+  std::string text(static_cast<std::size_t>(file.st_size), '\0');
+  ssize_t const n = ::pread(fd, text.data(), text.size(), 0);
+  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return text;
 }
 
 std::vector<std::string> merged_environment(
@@ -131,6 +132,8 @@ void look_up_user(launch& l, std::string const& user) {
 std::optional<int> exec_error(int fd) {
   int why = 0;
   ssize_t n = 0;
+  pollfd end{fd, POLLIN, 0};
+  if (::poll(&end, 1, static_cast<int>(patience.count())) == 0) return ETIMEDOUT;
   do n = ::read(fd, &why, sizeof why);
   while (n < 0 && errno == EINTR);
   if (n == sizeof why) return why;
@@ -193,6 +196,7 @@ child_process::child_process(child_options options) : group_(options.group) {
   auto failed = pid_ < 0 ? std::optional<int>(fork_error) : exec_error(report[0]);
   ::close(report[0]);
   if (failed) {
+    if (pid_ > 0) ::kill(pid_, SIGKILL);
     if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
     pid_ = -1;
     close_all();
@@ -312,7 +316,7 @@ std::string run_command(child_options options) {
 
 std::string find_program(std::string const& name, std::string const& package) {
   if (auto path = look_up(name)) return *path;
-  throw std::runtime_error("the tests need '" + name + "': install the Debian package " + package);
+  throw std::runtime_error("there is no '" + name + "': install the Debian package " + package);
 }
 
 }  // namespace herdlock_test

@@ -6,6 +6,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -31,6 +32,7 @@ using boost::system::error_code;
 namespace {
 
 constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t most_connections = 1'024;
 
 struct session {
   explicit session(asio::io_context& context) : client(context), server(context) {}
@@ -49,8 +51,11 @@ using session_ptr = std::shared_ptr<session>;
 
 // Everything but the atomics is touched by the relay's thread alone.
 struct relay::state {
-  explicit state(std::uint16_t target)
-      : acceptor(context), gate(context), target_port(target), listen_port(ports.add()) {
+  state(std::string const& address, std::uint16_t port)
+      : acceptor(context),
+        gate(context),
+        target(asio::ip::make_address(address), port),
+        listen_port(ports.add()) {
     gate.expires_at(std::chrono::steady_clock::time_point::max());
   }
 
@@ -58,7 +63,7 @@ struct relay::state {
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   tcp::acceptor acceptor;
   asio::steady_timer gate;  // cancelled when forwarding resumes
-  std::uint16_t target_port;
+  tcp::endpoint target;
   kept_ports ports;
   std::uint16_t listen_port;
   std::list<std::weak_ptr<session>> sessions;
@@ -106,7 +111,8 @@ struct relay::state {
       auto one = std::make_shared<session>(context);
       co_await acceptor.async_accept(one->client, asio::redirect_error(asio::use_awaitable, ec));
       if (ec == asio::error::operation_aborted || !acceptor.is_open()) co_return;
-      if (ec) continue;
+      // While nothing passes, one that its client has left stays open: the server is not swamped.
+      if (ec || open >= most_connections) continue;
       asio::co_spawn(context, serve(one), asio::detached);
     }
   }
@@ -116,7 +122,6 @@ struct relay::state {
     ++open;
     sessions.push_back(one);
     error_code ec;
-    tcp::endpoint target(asio::ip::address_v4::loopback(), target_port);
     co_await one->server.async_connect(target, asio::redirect_error(asio::use_awaitable, ec));
     if (!ec && one->client.is_open()) {
       one->client.set_option(tcp::no_delay(true), ec);
@@ -211,7 +216,8 @@ struct relay::state {
   }
 };
 
-relay::relay(std::uint16_t target_port) : state_(std::make_unique<state>(target_port)) {
+relay::relay(std::string const& target_address, std::uint16_t target_port)
+    : state_(std::make_unique<state>(target_address, target_port)) {
   state_->listen();
   state_->thread = std::thread([s = state_.get()] { s->context.run(); });
 }
@@ -278,7 +284,7 @@ void relay::set_delay(std::chrono::milliseconds each_way) {
 }
 
 void relay::lead_to(std::uint16_t target_port) {
-  state_->run([s = state_.get(), target_port] { s->target_port = target_port; });
+  state_->run([s = state_.get(), target_port] { s->target.port(target_port); });
 }
 
 void relay::cut_after_bytes(direction way, std::size_t bytes) {

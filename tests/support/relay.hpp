@@ -11,11 +11,12 @@ namespace herdlock_test {
 
 enum class direction { to_server, to_client };
 
-/// Runs in a thread of its own between port() and the target. The controls may be called from any
-/// thread and have taken effect when they return.
+/// Runs in a thread of its own between port() and the target, which is on loopback where no address
+/// is given. The controls may be called from any thread and have taken effect when they return.
 class relay {
  public:
-  explicit relay(std::uint16_t target_port);
+  explicit relay(std::uint16_t target_port) : relay("127.0.0.1", target_port) {}
+  relay(std::string const& target_address, std::uint16_t target_port);
   ~relay();
 
   std::uint16_t port() const;

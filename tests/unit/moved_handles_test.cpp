@@ -80,4 +80,16 @@ TEST(MovedHandles, AnElectionIsIdle) {
   EXPECT_EQ(second.name().str(), "r");
 }
 
+TEST(MovedHandles, ACacheAndASingleFlightAreWhatTheyWere) {
+  cache<std::string> first(open_store("memory:"), {.prefix = "p:"});
+  first.put("key", "value");
+  cache<std::string> const second = std::move(first);
+  EXPECT_EQ(*first.get("key"), "value");
+  EXPECT_EQ(*second.get("key"), "value");
+  single_flight<int> loads;
+  single_flight<int> const also = std::move(loads);
+  EXPECT_EQ(loads.run("key", [] { return 1; }), 1);
+  EXPECT_EQ(also.waiting("key"), 0U);
+}
+
 }  // namespace

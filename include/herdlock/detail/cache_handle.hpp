@@ -52,9 +52,13 @@ struct shared_look_reply {
   }
 };
 
-/// Of the copies of one cache<T>.
+/// What the copies of one cache<T> share. A move is a copy, so that no handle is without its cache.
 class cache_handle {
  public:
+  cache_handle(cache_handle const&) = default;
+  cache_handle& operator=(cache_handle const&) = default;
+  ~cache_handle() = default;
+
   /// Where cancellation timers and the like run: the value store's executor.
   boost::asio::any_io_executor get_executor() const { return core_->get_executor(); }
 

@@ -102,9 +102,9 @@ class landing {
 };
 
 template <class T, class Operation>
-boost::asio::awaitable<T> start_operation(Operation& operation, std::stop_token abandoned) {
+boost::asio::awaitable<T> start_operation(Operation& operation, std::stop_token const& abandoned) {
   if constexpr (std::is_invocable_v<Operation&, std::stop_token>) {
-    return operation(std::move(abandoned));
+    return operation(abandoned);
   } else {
     return operation();
   }
@@ -117,7 +117,7 @@ boost::asio::awaitable<void> fly(std::shared_ptr<landing<T>> end,
                                  std::optional<Operation> operation, std::stop_token abandoned) {
   auto outcome = std::make_shared<flight_outcome<T>>();
   try {
-    boost::asio::awaitable<T> running = start_operation<T>(*operation, std::move(abandoned));
+    boost::asio::awaitable<T> running = start_operation<T>(*operation, abandoned);
     outcome->value.emplace(co_await std::move(running));
   } catch (...) {
     outcome->error = std::current_exception();

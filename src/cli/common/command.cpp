@@ -1,6 +1,5 @@
 #include "common/command.hpp"
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,9 +9,8 @@
 #include <cstring>
 #include <herdlock/url.hpp>
 #include <random>
-#include <string_view>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 
 extern char** environ;
 
@@ -72,11 +70,11 @@ std::vector<char*> pointers(std::vector<std::string> const& texts) {
 }  // namespace
 
 void raise_exec_failure(std::string const& name, int reason) {
-  bool const missing = reason == ENOENT || reason == ENOTDIR;
-  throw command_error(missing ? exit_code::not_found : exit_code::not_executable,
-                      missing
-                          ? fmt::format("{}: command not found", name)
-                          : fmt::format("{}: cannot be executed: {}", name, std::strerror(reason)));
+  if (reason == ENOENT || reason == ENOTDIR) {
+    throw command_error(exit_code::not_found, name + ": command not found");
+  }
+  throw command_error(exit_code::not_executable,
+                      fmt::format("{}: cannot be executed: {}", name, std::strerror(reason)));
 }
 
 prepared_command::prepared_command(std::vector<std::string> arguments)

@@ -1,40 +1,47 @@
-// What happens to a candidate or a holder, as lines of JSON on standard error: `elect` and `run`
-// tell the same events in the same shape.
+// What happens to a candidate or a holder, on standard error: `elect` and `run` tell the same
+// events, to people or as lines of JSON in the same shape.
 #pragma once
 
 #include <herdlock/election.hpp>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
-#include <string_view>
 
 namespace herdlock::cli {
 
 /// How much of it is told.
 enum class event_form { quiet, verbose, json };
 
+/// Whose events they are, and how much of them is told.
+struct event_source {
+  std::string name;
+  std::string candidate;
+  std::string store;  ///< as it may be shown
+  event_form form;
+};
+
 /// Never waits for whoever reads.
 class event_log {
  public:
-  event_log(std::string name, std::string candidate, std::string store)
-      : name_(std::move(name)), candidate_(std::move(candidate)), store_(std::move(store)) {}
+  explicit event_log(event_source of) : of_(std::move(of)) {}
 
-  /// `status`: of herdlock, where the command has ended.
-  void tell(election_transition const& what, std::optional<int> status = {}) const;
+  /// Tells programs. `status` is herdlock's, once the command has ended.
+  void tell(election_transition const& what, std::optional<int> status = {});
+  /// For people, in every form but JSON.
+  void line(std::string const& text) const;
+  /// For people who want to know all.
+  void say(std::string const& text) const;
+  /// Something is wrong with the command; the campaign stays as it is.
+  void warn(std::string const& text) const;
+  /// Where the lease lives.
+  void notes(store const& where) const;
 
-  /// Something is wrong with the command; the campaign stays as `now` left it.
-  void warn(std::string const& text, election_transition now) const;
-
-  std::string const& name() const { return name_; }
-  std::string const& candidate() const { return candidate_; }
-  std::string const& store() const { return store_; }
+ protected:
+  event_source const of_;
+  election_transition last_{};
 
  private:
-  nlohmann::ordered_json line_of(std::string_view event, election_transition const& what) const;
+  void write(std::string_view event, election_transition const& what,
+             nlohmann::ordered_json const& more) const;
 
-  std::string const name_;
-  std::string const candidate_;
-  std::string const store_;  // as it may be shown
   clock::time_point const began_ = clock::now();
 };
 

@@ -7,8 +7,6 @@
 // child of ours, and only then any process of the machine, at most once in a turn.
 #pragma once
 
-#include <sys/types.h>
-
 #include <optional>
 
 #include "common/work_processes.hpp"

@@ -1,6 +1,5 @@
 #include "common/guard.hpp"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -10,8 +9,7 @@
 #include <exception>
 #include <utility>
 
-#include "common/exit_code.hpp"
-#include "common/notice.hpp"
+#include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -122,13 +120,9 @@ void guard::announce_loss() noexcept {
   try {
     failure const why = lease_.lost_reason();
     std::string const reason = why.code ? why.message : "no renewal got through in time";
-    auto const line = fmt::format("{}: the lease is lost, {} {}: {}", in_quotes(terms_.name),
-                                  ignores_loss() ? "going on with" : "ending", program_, reason);
-    if (terms_.tell_loss) {
-      terms_.tell_loss(line, reason);
-    } else {
-      notice(line);
-    }
+    terms_.tell_loss(fmt::format("the lease is lost, {} {}: {}",
+                                 ignores_loss() ? "going on with" : "ending", program_, reason),
+                     reason);
   } catch (std::exception const&) {  // no memory for the line
   }
 }
@@ -144,9 +138,7 @@ void guard::signal_all(int number) {
 
 void guard::tell_trouble(char const* text, pid_t of) noexcept {
   try {
-    auto const told = fmt::format("process {} of {} {}", of, program_, text);
-    if (terms_.tell_trouble) return terms_.tell_trouble(told);
-    notice(fmt::format("{}: {}", in_quotes(terms_.name), told));
+    terms_.tell_trouble(fmt::format("process {} of {} {}", of, program_, text));
   } catch (std::exception const&) {  // no memory for the line
   }
 }

@@ -22,17 +22,11 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <functional>
 #include <herdlock/lease.hpp>
-#include <herdlock/open.hpp>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "common/boot_alarm.hpp"
 #include "common/process_group.hpp"
-#include "common/terminal.hpp"
-#include "common/watchdog.hpp"
 
 namespace herdlock::cli {
 
@@ -44,14 +38,13 @@ enum class loss_policy {
 };
 
 struct guard_terms {
-  std::string name;
   milliseconds grace;   ///< from SIGTERM to SIGKILL
   milliseconds notice;  ///< the lease's loss_margin, see stopping_times
   loss_policy on_loss = loss_policy::term;
   job_control terminal = job_control::given;
-  /// Tells people of the loss, after the signal; by default with notice().
-  std::function<void(std::string const& line, std::string const& why)> tell_loss{};
-  /// Tells people what is wrong with the command; by default with notice().
+  /// Told of the loss, after the signal; `text` is for people.
+  std::function<void(std::string const& text, std::string const& why)> tell_loss{};
+  /// Told what is wrong with the command.
   std::function<void(std::string const& text)> tell_trouble{};
 };
 

@@ -2,37 +2,18 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include <cerrno>
-#include <cstring>
 
-#include "common/exit_code.hpp"
-#include "common/signal_mask.hpp"
-#include "common/unique_fd.hpp"
+#include "common/signal_watch.hpp"
+#include "terminal/exit_code.hpp"
+#include "terminal/signals_blocked.hpp"
 
 namespace herdlock::cli {
 namespace {
-
-// Between fork() and execve() no signal may reach the child: our handlers would run in it and
-// write into the pipe that it shares with us.
-class all_signals_blocked {
- public:
-  all_signals_blocked() {
-    sigset_t all;
-    sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~all_signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 // Handlers go back to the default; what was ignored (nohup) stays ignored.
 void forget_handlers() noexcept {
@@ -77,6 +58,12 @@ constexpr int too_late = -1;
   ::_exit(127);
 }
 
+std::optional<child_news> news_of_a_child(int what) {
+  siginfo_t about{};
+  if (::waitid(P_ALL, 0, &about, what | WNOHANG) != 0 || about.si_pid == 0) return std::nullopt;
+  return child_news{about.si_pid, about.si_code, about.si_status};
+}
+
 [[noreturn]] void raise_too_late(std::string const& name) {
   throw command_error(
       exit_code::lost,
@@ -95,7 +82,9 @@ process_group::process_group(prepared_command const& command, terminal& tty, wat
   unique_fd const reading(ends[0]);
   unique_fd writing(ends[1]);
   {
-    all_signals_blocked const blocked;
+    // Between fork() and execve() no signal may reach the child: our handlers would run in it and
+    // write into the pipe that it shares with us.
+    signals_blocked const blocked;
     birth const b{command, tty, dog, mask, ::getpid(), writing.get(), when.not_after};
     if (clock::now() >= when.not_after) raise_too_late(command.name());
     id_ = ::fork();
@@ -147,20 +136,9 @@ work_seen process_group::signal_all(int number) const {
   return signal_work(signs, number);
 }
 
-std::optional<child_news> process_group::ended() {
-  siginfo_t about{};
-  bool const found =
-      ::waitid(P_ALL, 0, &about, WEXITED | WNOHANG | WNOWAIT) == 0 && about.si_pid != 0;
-  if (!found) return std::nullopt;
-  return child_news{about.si_pid, about.si_code, about.si_status};
-}
+std::optional<child_news> process_group::ended() { return news_of_a_child(WEXITED | WNOWAIT); }
 
-std::optional<child_news> process_group::stopped() {
-  siginfo_t about{};
-  bool const found = ::waitid(P_ALL, 0, &about, WSTOPPED | WNOHANG) == 0 && about.si_pid != 0;
-  if (!found) return std::nullopt;
-  return child_news{about.si_pid, about.si_code, about.si_status};
-}
+std::optional<child_news> process_group::stopped() { return news_of_a_child(WSTOPPED); }
 
 void process_group::reap(pid_t child) {
   siginfo_t about{};

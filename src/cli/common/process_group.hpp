@@ -2,17 +2,12 @@
 // certain.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
-#include <herdlock/types.hpp>
-#include <optional>
 
 #include "common/command.hpp"
 #include "common/group_reaper.hpp"
 #include "common/terminal.hpp"
 #include "common/watchdog.hpp"
-#include "common/work_processes.hpp"
 
 namespace herdlock::cli {
 

@@ -7,16 +7,16 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <new>
 
-#include "common/exit_code.hpp"
+#include "common/boot_alarm.hpp"
+#include "terminal/exit_code.hpp"
+#include "terminal/signals_blocked.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -29,15 +29,6 @@ constexpr milliseconds shortest_nap{50};
 constexpr milliseconds patience_with_sleepers{1000};
 // Between two looks at what was killed: some take their time, in the kernel or as another user.
 constexpr int longest_pause_ms = 200;
-
-// On the clock of leases, which counts while the machine is suspended.
-void set_alarm(int alarm, clock::time_point at) noexcept {
-  auto const since = at.time_since_epoch();
-  auto const whole = std::chrono::duration_cast<std::chrono::seconds>(since);
-  itimerspec spec{};
-  spec.it_value = {whole.count(), std::max<long>((since - whole).count(), 1)};
-  ::timerfd_settime(alarm, TFD_TIMER_ABSTIME, &spec, nullptr);
-}
 
 constexpr int of_a_parents_end = SIGUSR1;
 
@@ -137,15 +128,13 @@ watchdog::watchdog(clock::time_point deadline, std::string const& mark) {
   }
   unique_fd const reading(ends[0]);
   alive_ = unique_fd(ends[1]);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
   pid_t const self = ::getpid();
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // for good in the child
-  // fork(), but for the signal at its end: none.
-  id_ = static_cast<pid_t>(::syscall(SYS_clone, 0, 0, 0, 0, 0));
-  if (id_ == 0) guard(*shared_, reading.get(), self);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  {
+    signals_blocked const blocked;  // for good in the child
+    // fork(), but for the signal at its end: none.
+    id_ = static_cast<pid_t>(::syscall(SYS_clone, 0, 0, 0, 0, 0));
+    if (id_ == 0) guard(*shared_, reading.get(), self);
+  }
   shared_->strangers[0] = id_;
   if (id_ > 0) return;
   ::munmap(shared_, sizeof(page));

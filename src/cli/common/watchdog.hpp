@@ -2,15 +2,13 @@
 // stopped (SIGSTOP, a debugger) while the command runs on.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <atomic>
 #include <herdlock/types.hpp>
 #include <string>
 
-#include "common/unique_fd.hpp"
 #include "common/work_processes.hpp"
+#include "terminal/unique_fd.hpp"
 
 namespace herdlock::cli {
 

@@ -10,11 +10,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 #include <utility>
+
+#include "terminal/unique_fd.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -27,25 +28,59 @@ struct folder_entry {  // struct linux_dirent64
 };
 constexpr std::size_t name_offset = offsetof(folder_entry, kind) + 1;
 
+// True when the whole text is a number.
+template <class Number>
+bool read_number(std::string_view text, Number& into) noexcept {
+  auto const [end, ec] = std::from_chars(text.data(), text.data() + text.size(), into);
+  return ec == std::errc() && end == text.data() + text.size();
+}
+
+// Opens `/proc/4711/task/4712/stat`, of which each number and word is a part.
+template <class... Parts>
+unique_fd open_proc(Parts... parts) noexcept {
+  char path[96] = "/proc";
+  char* end = path + std::strlen(path);
+  [[maybe_unused]] auto const add = [&](auto part) {
+    *end++ = '/';
+    if constexpr (std::is_integral_v<decltype(part)>) {
+      end = std::to_chars(end, std::end(path), part).ptr;
+    } else {
+      end = ::stpcpy(end, part);
+    }
+  };
+  (add(parts), ...);
+  *end = '\0';
+  return unique_fd(::open(path, O_RDONLY | O_CLOEXEC));
+}
+
 // Calls `take(number)` for each entry of the folder that is a number. readdir() allocates.
 template <class Take>
-void each_number(char const* folder, Take take) noexcept {
-  int const listing = ::open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (listing < 0) return;
+void each_number(unique_fd const& folder, Take take) noexcept {
   alignas(folder_entry) char buffer[8192];
   while (true) {
-    long const got = ::syscall(SYS_getdents64, listing, buffer, sizeof buffer);
-    if (got <= 0) break;
+    long const got = ::syscall(SYS_getdents64, folder.get(), buffer, sizeof buffer);
+    if (got <= 0) return;
     for (long at = 0; at < got;) {
-      long const from = at;
-      at += reinterpret_cast<folder_entry const*>(buffer + at)->size;
-      std::string_view const name(buffer + from + name_offset);
       int number = 0;
-      auto const [end, ec] = std::from_chars(name.data(), name.data() + name.size(), number);
-      if (ec == std::errc() && end == name.data() + name.size()) take(number, listing);
+      if (read_number(buffer + at + name_offset, number)) take(number);
+      at += reinterpret_cast<folder_entry const*>(buffer + at)->size;
     }
   }
-  ::close(listing);
+}
+
+// `4711 (na) me) S 1 4711 …`: the name may hold anything, so what follows its last ')' counts.
+// Calls `take(number, text)` for each field, from the third to the last that is wanted.
+template <class Take>
+void each_field(unique_fd const& stat, int last, Take take) noexcept {
+  char text[1024];
+  ssize_t const got = ::read(stat.get(), text, sizeof text);
+  std::string_view rest(text, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  rest.remove_prefix(std::min(rest.rfind(')'), rest.size()));
+  for (int field = 2; !rest.empty() && field <= last; ++field) {
+    auto const end = std::min(rest.find(' '), rest.size());
+    if (field > 2) take(field, rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
 }
 
 struct process {
@@ -56,65 +91,38 @@ struct process {
   pid_t group = 0;
   pid_t thread = 0;  // one that lives, if any does
   int threads = 1;
-  std::uint64_t started = 0;
+  std::int64_t started = -1;
   char state = 0;  // as the kernel writes it: R, S, D, Z, …
   bool chosen = false;
   bool told = false;
 };
 
-int open_of(pid_t id, char const* what) noexcept {
-  char path[64] = "/proc/";
-  char* const end = std::to_chars(path + 6, path + 24, id).ptr;
-  std::strcpy(end, what);
-  return ::open(path, O_RDONLY | O_CLOEXEC);
-}
-
-// `4711 (na) me) S 1 4711 …`: the name may hold anything, so what follows its last ')' counts.
-bool parse_stat(std::string_view text, process& into) noexcept {
-  auto const name_end = text.rfind(')');
-  if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return false;
-  text.remove_prefix(name_end + 2);
-  into.state = text[0];
-  for (int field = 3; !text.empty() && field <= 22; ++field) {
-    auto const end = std::min(text.find(' '), text.size());
-    char const* const from = text.data();
-    if (field == 4) std::from_chars(from, from + end, into.parent);
-    if (field == 5) std::from_chars(from, from + end, into.group);
-    if (field == 20) std::from_chars(from, from + end, into.threads);
-    if (field == 22) return std::from_chars(from, from + end, into.started).ec == std::errc();
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return false;
-}
-
-bool look_at(pid_t id, char const* what, process& into) noexcept {
-  int const file = open_of(id, what);
-  if (file < 0) return false;
-  char text[1024];
-  ssize_t const got = ::read(file, text, sizeof text);
-  ::close(file);
+bool look_at(pid_t id, unique_fd const& stat, process& into) noexcept {
   into = {};
   into.id = into.thread = id;
-  return got > 0 && parse_stat({text, static_cast<std::size_t>(got)}, into);
+  each_field(stat, 22, [&](int field, std::string_view text) {
+    if (field == 3 && !text.empty()) into.state = text.front();
+    if (field == 4) read_number(text, into.parent);
+    if (field == 5) read_number(text, into.group);
+    if (field == 20) read_number(text, into.threads);
+    if (field == 22) read_number(text, into.started);
+  });
+  return into.started >= 0;
 }
 
 // Calls `take` with each thread's number and what its file says.
 template <class Take>
 void each_thread(pid_t id, Take take) noexcept {
-  char path[64] = "/proc/";
-  std::strcpy(std::to_chars(path + 6, path + 24, id).ptr, "/task");
-  each_number(path, [&](int thread, int) {
-    char what[64] = "/task/";
-    std::strcpy(std::to_chars(what + 6, what + 24, thread).ptr, "/stat");
+  each_number(open_proc(id, "task"), [&](pid_t thread) {
     process one;
-    if (look_at(id, what, one)) take(thread, one);
+    if (look_at(id, open_proc(id, "task", thread, "stat"), one)) take(thread, one);
   });
 }
 
 // A process whose first thread has ended (pthread_exit in main) looks like a zombie, but works on
 // as long as another thread does.
 bool look_at(pid_t id, process& into) noexcept {
-  if (!look_at(id, "/stat", into)) return false;
+  if (!look_at(id, open_proc(id, "stat"), into)) return false;
   if (into.alive() || into.threads <= 1) return true;
   each_thread(id, [&](pid_t thread, process const& one) {
     if (!one.alive() || into.alive()) return;
@@ -133,40 +141,29 @@ bool sleeps_in_kernel(pid_t id) noexcept {
 
 // Read piece by piece, each with the end of the one before it. A thread that has ended shows none.
 bool has_mark(process const& of, std::string_view mark) noexcept {
-  char what[64] = "/task/";
-  std::strcpy(std::to_chars(what + 6, what + 24, of.thread).ptr, "/environ");
-  int const file = open_of(of.id, what);
-  if (file < 0) return false;
+  unique_fd const file = open_proc(of.id, "task", of.thread, "environ");
   char text[16'384];
   std::size_t kept = 0;
-  bool found = false;
-  while (!found) {
-    ssize_t const got = ::read(file, text + kept, sizeof text - kept);
-    if (got <= 0) break;
+  while (true) {
+    ssize_t const got = ::read(file.get(), text + kept, sizeof text - kept);
+    if (got <= 0) return false;
     std::size_t const have = kept + static_cast<std::size_t>(got);
-    found = std::string_view(text, have).find(mark) != std::string_view::npos;
+    if (std::string_view(text, have).find(mark) != std::string_view::npos) return true;
     kept = std::min(have, mark.size());
     std::memmove(text, text + have - kept, kept);
   }
-  ::close(file);
-  return found;
 }
 
 // Calls `take` with the number of each child, in the order of their births for each thread: as far
 // as the kernel knows them at this moment.
 template <class Take>
 void each_child(pid_t of, Take take) noexcept {
-  char folder[64] = "/proc/";
-  std::strcpy(std::to_chars(folder + 6, folder + 24, of).ptr, "/task");
-  each_number(folder, [&](int thread, int) {
-    char what[64] = "/task/";
-    std::strcpy(std::to_chars(what + 6, what + 24, thread).ptr, "/children");
-    int const file = open_of(of, what);
-    if (file < 0) return;
+  each_number(open_proc(of, "task"), [&](pid_t thread) {
+    unique_fd const file = open_proc(of, "task", thread, "children");
     char text[4096];
     pid_t child = 0;
     ssize_t got;
-    while ((got = ::read(file, text, sizeof text)) > 0) {
+    while ((got = ::read(file.get(), text, sizeof text)) > 0) {
       for (ssize_t at = 0; at < got; ++at) {
         bool const digit = text[at] >= '0' && text[at] <= '9';
         if (digit) child = child * 10 + (text[at] - '0');
@@ -174,7 +171,6 @@ void each_child(pid_t of, Take take) noexcept {
       }
     }
     if (child != 0) take(child);
-    ::close(file);
   });
 }
 
@@ -185,7 +181,7 @@ class process_list {
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return;
     first_ = static_cast<process*>(memory);
-    each_number("/proc", [this](int id, int) {
+    each_number(open_proc(), [this](pid_t id) {
       if (size_ < max_seen_processes && look_at(id, first_[size_])) ++size_;
     });
     std::sort(begin(), end(), [](process const& a, process const& b) { return a.id < b.id; });
@@ -242,17 +238,14 @@ void add_descendants(work_signs const& signs, process_list const& all) noexcept 
 
 // False: we may not.
 bool send(process const& to, int number) noexcept {
-  int const handle = static_cast<int>(::syscall(SYS_pidfd_open, to.id, 0));
+  unique_fd const pidfd(static_cast<int>(::syscall(SYS_pidfd_open, to.id, 0)));
+  int const handle = pidfd.get();
   if (handle < 0 && errno == ESRCH) return true;  // else: an old kernel, or a sandbox
-  bool refused = false;
   process now;
-  if (look_at(to.id, now) && now.started == to.started) {
-    long const sent = handle < 0 ? ::kill(to.id, number)
-                                 : ::syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0);
-    refused = sent != 0 && errno == EPERM;
-  }
-  if (handle >= 0) ::close(handle);
-  return !refused;
+  if (!look_at(to.id, now) || now.started != to.started) return true;
+  long const sent = handle < 0 ? ::kill(to.id, number)
+                               : ::syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0);
+  return sent == 0 || errno != EPERM;
 }
 
 void kill_children(work_signs const& signs) noexcept {
@@ -315,20 +308,10 @@ void list_children(pid_t* into, std::size_t most) noexcept {
 // The kernel says where the arguments are; there is no other way to them from here.
 void rename_process(char const* name) noexcept {
   ::prctl(PR_SET_NAME, name);
-  int const file = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  char stat[1024];
-  ssize_t const got = ::read(file, stat, sizeof stat);
-  ::close(file);
-  if (got <= 0) return;
-  std::string_view text(stat, static_cast<std::size_t>(got));
-  text.remove_prefix(std::min(text.rfind(')'), text.size() - 1));
   std::uintptr_t borders[2] = {0, 0};  // fields 48 and 49
-  for (int field = 2; !text.empty() && field <= 49; ++field) {
-    auto const end = std::min(text.find(' '), text.size());
-    if (field >= 48) std::from_chars(text.data(), text.data() + end, borders[field - 48]);
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  each_field(open_proc("self", "stat"), 49, [&](int field, std::string_view text) {
+    if (field >= 48) read_number(text, borders[field - 48]);
+  });
   if (borders[0] == 0 || borders[1] <= borders[0]) return;
   auto* const arguments = reinterpret_cast<char*>(borders[0]);
   std::size_t const room = borders[1] - borders[0];
@@ -337,8 +320,9 @@ void rename_process(char const* name) noexcept {
 }
 
 void close_one_by_one_from(int first) noexcept {
-  each_number("/proc/self/fd", [first](int number, int listing) {
-    if (number >= first && number != listing) ::close(number);
+  unique_fd const listing = open_proc("self", "fd");
+  each_number(listing, [&](int number) {
+    if (number >= first && number != listing.get()) ::close(number);
   });
 }
 

@@ -1,35 +1,118 @@
-#include "elect/elect.hpp"
-
+// `herdlock elect`: a command that runs on the leader, restarted at each term.
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/bind_executor.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <exception>
 
-#include "common/exit_code.hpp"
+#include "commands.hpp"
+#include "common/arguments.hpp"
 #include "common/guard.hpp"
-#include "common/ignored_signal.hpp"
-#include "common/notice.hpp"
-#include "common/signal_mask.hpp"
-#include "common/stopping.hpp"
-#include "common/warnings.hpp"
-#include "elect/elect_log.hpp"
+#include "common/signal_watch.hpp"
+#include "common/work_options.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/notice.hpp"
+#include "terminal/warnings.hpp"
 
 namespace herdlock::cli {
 namespace {
 
 constexpr milliseconds longest_rest{5'000};
-constexpr std::array ends_us{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-constexpr std::array forwarded{SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+constexpr int most_terms = 1'000'000;
+
+constexpr char const* elect_footer =
+#include "elect/elect_help.txt"
+    ;
+
+// As typed.
+struct elect_arguments {
+  work_arguments work;
+  std::string rest = "200ms";
+  std::string candidate;
+  std::string diagram;
+  int terms = 0;
+  bool once = false;
+};
+
+// As meant.
+struct elect_options {
+  work_options work;
+  milliseconds rest;
+  std::string candidate;     // empty: host:pid:random
+  std::optional<int> terms;  // stand down after so many
+  bool once;                 // stand down when the command ends by itself
+};
+
+elect_options checked(elect_arguments const& given) {
+  work_options work = checked(given.work);
+  auto const rest = duration_between("--rest", given.rest, milliseconds{1}, std::chrono::hours{1});
+  if (given.terms < 0 || given.terms > most_terms) {
+    refuse("--terms {}: must be between 1 and {}", given.terms, most_terms);
+  }
+  auto const terms = given.terms == 0 ? std::nullopt : std::optional(given.terms);
+  return {std::move(work), rest, given.candidate, terms, given.once};
+}
+
+std::string in_words(election_transition const& what) {
+  std::string const term = fmt::format("term {}", what.term.value);
+  switch (what.event) {
+    case election_event::campaign:
+      return "stands";
+    case election_event::rested:
+      return "stands again";
+    case election_event::granted:
+      return what.to == election_state::working ? "leads, " + term : term + " came too late";
+    case election_event::failed:
+      return what.to == election_state::waiting
+                 ? fmt::format("trouble with the store, trying on: {}", what.why.message)
+                 : "has withdrawn";
+    case election_event::refused:
+      return "refused: " + what.why.message;
+    case election_event::lost:
+      return fmt::format("{} is lost, stopping: {}", term, what.why.message);
+    case election_event::finished:
+      return "the command has ended by itself, " + term;
+    case election_event::stopped:
+      return what.to == election_state::waiting
+                 ? fmt::format("stopped, rests for {}", say(what.back_off))
+                 : "stopped, giving the term back";
+    case election_event::overdue:
+      return term + " is over, and the command has not stopped";
+    case election_event::resign:
+      return "resigns";
+    case election_event::released:
+      return what.why.code ? "gone; the term ends by its ttl: " + what.why.message : "gone";
+  }
+  return {};
+}
+
+// What is said about each transition, on standard error: standard output is the command's. Called
+// on the store's executor.
+class elect_log : public event_log {
+ public:
+  using event_log::event_log;
+
+  // Without --verbose: what goes wrong, and that it is right again. The loss and the refusal are
+  // told elsewhere.
+  void tell(election_transition const& what) {
+    event_log::tell(what);
+    bool const trouble = what.event == election_event::failed && what.to == election_state::waiting;
+    bool const worth_it = (trouble && !in_trouble_) || what.event == election_event::overdue ||
+                          (what.event == election_event::granted && in_trouble_) ||
+                          (what.event == election_event::released && what.why.code);
+    if (trouble) in_trouble_ = true;
+    if (what.event == election_event::granted) in_trouble_ = false;
+    if (of_.form == event_form::quiet && !worth_it) return;
+    bool const begins = what.event == election_event::campaign;
+    line(fmt::format("{}: {}{}", of_.candidate, in_words(what), begins ? " at " + of_.store : ""));
+  }
+
+ private:
+  bool in_trouble_ = false;
+};
 
 // A command that is started again and again has no use for the terminal, and Ctrl-C is for us.
 void let_go_of_the_terminal() {
@@ -48,13 +131,12 @@ class session {
   election_options terms();
   asio::awaitable<void> work(election_term& term);
   asio::awaitable<void> run(election_term& term);
-  void await_signal();
   void on_signal(int number);
 
   elect_options const& options_;
   prepared_command command_;
   asio::io_context io_;
-  asio::signal_set signals_{io_};
+  signal_watch signals_{io_, work_signals, [this](int number) { on_signal(number); }};
   guard* guard_ = nullptr;
   store store_;
   std::optional<elect_log> log_;
@@ -68,38 +150,29 @@ class session {
 
 session::session(elect_options const& options)
     : options_(options),
-      command_(options.command),
-      store_(value_or_raise(try_open_store(options.store_url))),
-      election_(store_, options.name,
+      command_(options.work.command),
+      store_(value_or_raise(try_open_store(options.work.where.url))),
+      election_(store_, options.work.name,
                 {[this](election_term& term) { return work(term); },
                  [this](election_term&) -> asio::awaitable<void> {
                    if (guard_) guard_->end();
                    co_return;
                  }},
                 terms()) {
-  log_.emplace(event_log(options.name.str(), election_.candidate(), store_.display_name()),
-               options.log);
-  if (options.store_named == store_choice::by_default) log_->warns(about_default_store());
-  for (int const number : ends_us) {
-    if (!ignored(number)) signals_.add(number);
-  }
-  for (int const number : forwarded) {
-    if (number == SIGCONT || !ignored(number)) signals_.add(number);
-  }
-  await_signal();
+  log_.emplace(event_source{options.work.name.str(), election_.candidate(), store_.display_name(),
+                            options.work.log});
+  if (options.work.where.by_default) log_->warn(about_default_store());
   open_signals();
 }
 
 election_options session::terms() {
-  election_options asked;
-  asked.ttl = options_.ttl;
-  asked.grace = stopping_times_in(store_, options_.grace, options_.ttl).grace;
-  asked.back_off_first = options_.rest;
-  asked.back_off_most = std::max(longest_rest, options_.rest);
-  asked.candidate = options_.candidate;
-  asked.executor = io_.get_executor();
-  asked.on_transition = [this](election_transition const& what) { log_->tell(what); };
-  return asked;
+  return {.ttl = options_.work.ttl,
+          .grace = options_.work.stopping_in(store_).grace,
+          .back_off_first = options_.rest,
+          .back_off_most = std::max(longest_rest, options_.rest),
+          .candidate = options_.candidate,
+          .executor = io_.get_executor(),
+          .on_transition = [this](election_transition const& what) { log_->tell(what); }};
 }
 
 asio::awaitable<void> session::work(election_term& term) {
@@ -124,7 +197,7 @@ asio::awaitable<void> session::run(election_term& term) {
   if (terms_ == 1) log_->notes(store_);
   if (term.stop_token().stop_requested()) co_return;
   std::string const number = std::to_string(term.number().value);
-  command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
+  command_.set_environment({{"HERDLOCK_RESOURCE", options_.work.name.str()},
                             {"HERDLOCK_TERM", number},
                             {"HERDLOCK_FENCING_TOKEN", number},
                             {"HERDLOCK_CANDIDATE", term.candidate()}});
@@ -133,12 +206,13 @@ asio::awaitable<void> session::run(election_term& term) {
     last_status_ = status;
     ended.cancel();
   };
-  auto const [grace, told] = stopping_times_in(store_, options_.grace, options_.ttl);
-  guard_terms asked{
-      .name = options_.name.str(), .grace = grace, .notice = told, .terminal = job_control::none};
-  // The transition tells it.
-  if (options_.log == event_form::json) asked.tell_loss = [](auto const&, auto const&) {};
-  asked.tell_trouble = [this](auto const& text) { log_->warns(text); };
+  auto const [grace, told] = options_.work.stopping_in(store_);
+  guard_terms asked{.grace = grace,
+                    .notice = told,
+                    .terminal = job_control::none,
+                    // To programs the transition tells it.
+                    .tell_loss = [this](auto const& text, auto const&) { log_->line(text); },
+                    .tell_trouble = [this](auto const& text) { log_->warn(text); }};
   guard guarded(io_, term.held(), std::move(asked), command_, on_end);
   guard_ = &guarded;
   auto waiting = ended.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -146,17 +220,8 @@ asio::awaitable<void> session::run(election_term& term) {
   guard_ = nullptr;
 }
 
-void session::await_signal() {
-  signals_.async_wait([this](boost::system::error_code code, int number) {
-    if (code) return;
-    await_signal();
-    on_signal(number);
-  });
-}
-
 void session::on_signal(int number) {
-  bool const ends = std::find(ends_us.begin(), ends_us.end(), number) != ends_us.end();
-  if (ends) {
+  if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) {
     if (std::exchange(interrupted_, true) && guard_) guard_->end();
     return election_.resign();
   }
@@ -171,27 +236,47 @@ int session::go() {
     io_.stop();
   };
   election_.async_campaign(asio::bind_executor(io_.get_executor(), done));
-  while (!outcome) {
-    io_.restart();
-    io_.run();
-  }
+  run_until(io_, [&] { return outcome.has_value(); });
   warnings_.tell(store_);
   if (fatal_) std::rethrow_exception(fatal_);
   if (*outcome) raise(*outcome);
   return interrupted_ ? 0 : last_status_;
 }
 
-}  // namespace
-
-int elect(elect_options const& options) {
-  prepare_standard_streams();
-  let_go_of_the_terminal();
-  return session(options).go();
-}
-
-int print_diagram(diagram_format format) {
+int elect_or_draw(elect_arguments const& given) {
+  if (given.diagram.empty()) {
+    auto const asked = checked(given);
+    prepare_standard_streams();
+    let_go_of_the_terminal();
+    return session(asked).go();
+  }
+  auto const format = choice_argument<diagram_format>(
+      "--diagram", given.diagram,
+      {{"mermaid", diagram_format::mermaid}, {"graphviz", diagram_format::graphviz}});
   fmt::print("{}", election_diagram(format));
   return 0;
+}
+
+}  // namespace
+
+runnable add_elect_command(CLI::App& app, std::vector<std::string> command) {
+  auto const given = std::make_shared<elect_arguments>();
+  given->work.command = std::move(command);
+  CLI::App& elect_app = add_command(
+      app, "elect", "Run a command on one machine of many; another takes over when it stops",
+      "NAME [OPTIONS] -- CMD [ARGS…]", elect_footer);
+  add_work_options(elect_app, given->work,
+                   {.name = "What is led: the same on all machines",
+                    .ttl = "A leader that died is replaced after so long",
+                    .verbose = "Tell each transition on standard error"});
+  add_value(elect_app, "--candidate", given->candidate, "ID",
+            "The id under which this candidate leads (default: host:pid:random)");
+  add_value(elect_app, "--rest", given->rest, "TIME", "The first rest before standing again");
+  elect_app.add_option("--terms", given->terms, "Stand down after so many terms")->type_name("N");
+  elect_app.add_flag("--once", given->once, "Stand down when CMD ends by itself");
+  add_value(elect_app, "--diagram", given->diagram, "FORMAT",
+            "Print the machine that runs here, as mermaid or graphviz");
+  return {&elect_app, [given] { return elect_or_draw(*given); }};
 }
 
 }  // namespace herdlock::cli

@@ -1,139 +1,48 @@
-#include "hot/hot.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <cstdlib>
-#include <herdlock/url.hpp>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
-#include "common/json_text.hpp"
-#include "common/notice.hpp"
-#include "common/standard_output.hpp"
-#include "common/usage_line.hpp"
-#include "demo/progress_line.hpp"
-#include "hot/hot_lines.hpp"
-#include "hot/hot_question.hpp"
-#include "hot/hot_screen.hpp"
-#include "hot/hot_table.hpp"
-#include "hot/stoppable_look.hpp"
+#include "commands.hpp"
+#include "common/arguments.hpp"
+#include "hot/hot_watch.hpp"
+#include "hot/rule_commands.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/notice.hpp"
+#include "terminal/progress_line.hpp"
+#include "terminal/standard_output.hpp"
 
 namespace herdlock::cli {
 namespace {
 
-constexpr std::size_t most_keys = 1'000;
-constexpr std::uint64_t most_a_second = 10'000'000;
+struct hot_arguments {
+  store_arguments store;
+  survey_request request;  // but for what is checked as a text
+  std::string source = "clients";
+  std::string lasts = "5s";
+  std::string interval = "1s";
+  bool watch = false;
+  bool json = false;
+};
 
-constexpr char const* hot_footer = R"(
-Tells which keys are used most, the hottest first. It changes nothing there. The
-commands add, remove and list are for what is known of keys in advance.
-
-Sources, and what each of them costs the server:
-  clients  What the processes with caches (cache<T> over Redis or SQLite) report to
-           each other: some reads. It alone knows of what caches answer without the
-           server, so it says what is hot; the others can only propose. A key is
-           reported from a hundredth of the cache's fleet_threshold a second on.
-           The others are for Redis alone.
-  monitor  Every command that comes in for the time of --for (MONITOR). The server
-           may do less than half as much meanwhile. Refused when it is busy
-           already, unless you say --yes; given up when more than --max-rate
-           commands a second come. Values are dropped as they come.
-  lfu      The server's own counters, of all keys: SCAN and OBJECT FREQ for
-           --max-rate keys a second. Needs maxmemory-policy allkeys-lfu or
-           volatile-lfu. They count roughly: read the bounds.
-  server   HOTKEYS, where the server has it, for the time of --for. Made after its
-           documents, and not tried on a real server.
-A Redis user needs the right to each of these commands; when one is missing, the
-message names it.
-
-Columns: uses a second, and their bounds; share of all uses; reads and writes a
-second; size of the value (--sizes: one command for each key); by how many of the
-processes it is kept, and since when; how many read it often. What is not known
-is -, and a column without anything is left out. The cost and what limits the
-answer are told on standard error.
-
---watch looks again --interval after each look. On a terminal it is a live screen
-(q ends it). Elsewhere it prints a line for each key, `elapsed key rate low high`,
-elapsed in seconds, and with --json a list in one line for each look. A look that
-fails is told and tried again; the first one must not. What ends it waits for the
-look that is under way; a second time it ends at once.
-
-Ctrl-Z ends a look with monitor before it stops the process. kill -STOP and a
-suspended machine cannot: the server then keeps in its memory what is not read.
-
---json prints a list of {key, rate, low, high, reads, writes, source}, the
-hottest first, with null for what is not known, and, as far as known, share,
-bytes, processes, kept_by, kept_for_ms. What is no UTF-8 in a key is replaced:
-it has key_escaped, too, from which printf %b of Bash gives its bytes back.
-key_cut: it may be the beginning of a longer key (elsewhere … behind it).
-
-Examples:
-  herdlock hot --store redis://cache.example --watch
-  herdlock hot --source monitor --for 2s --top 50
-  herdlock hot --source lfu --prefix product: --json
-  herdlock hot add sale --cache product: --from 2026-12-01T12:00 --for 2h
-
-Exit status:
-  0    there is an answer, also when there is no such key
-  64   usage: a bad option or URL, or a store, a server or a policy that does not
-       have this source
-  69   the store is unavailable, may not be asked, or is too busy for monitor
-  70   standard output cannot be written
-  128 + the signal that ended --watch (130: Ctrl-C))";
-
-survey_source source_of(std::string const& name) {
-  for (auto const each : {survey_source::clients, survey_source::monitor, survey_source::lfu,
-                          survey_source::server}) {
-    if (name == name_of(each)) return each;
-  }
-  throw command_error(
-      exit_code::usage,
-      fmt::format("--source {} is none of clients, monitor, lfu, server", in_quotes(name)));
+void require_up_to(std::uint64_t most, char const* option, std::uint64_t value) {
+  if (value < 1 || value > most) refuse("{} must be from 1 to {}", option, most);
 }
 
 hot_question question_of(hot_arguments const& given) {
-  if (given.top < 1 || given.top > most_keys) {
-    throw command_error(exit_code::usage, fmt::format("--top must be from 1 to {}", most_keys));
-  }
-  if (given.max_rate < 1 || given.max_rate > most_a_second) {
-    throw command_error(exit_code::usage,
-                        fmt::format("--max-rate must be from 1 to {}", most_a_second));
-  }
-  hot_question asked;
-  asked.request.source = source_of(given.source);
-  asked.request.top = given.top;
-  asked.request.prefix = given.prefix;
+  require_up_to(1'000, "--top", given.request.top);
+  require_up_to(10'000'000, "--max-rate", given.request.most_a_second);
+  hot_question asked{.url = {}, .request = given.request};
+  asked.request.source = choice_argument<survey_source>("--source", given.source, survey_sources);
   asked.request.lasts =
       duration_between("--for", given.lasts, milliseconds{10}, std::chrono::minutes{1});
-  asked.request.most_a_second = given.max_rate;
-  asked.request.even_if_busy = given.yes;
-  asked.request.with_sizes = given.sizes;
-  asked.url = store_url_of(given.store);
-  auto const parsed = value_or_raise(store_url::parse(asked.url));
-  if (parsed.scheme == "memory") {
-    throw command_error(exit_code::usage,
-                        "memory: lives in one process; there is nothing to see from another "
-                        "(redis://…)");
-  }
-  asked.shown = parsed.redacted();
+  asked.url = shared_store_of(given.store).url;
   return asked;
 }
 
 std::size_t width_of_output() {
-  winsize size{};
-  bool const known = ::isatty(STDOUT_FILENO) == 1 &&
-                     ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : any_width;
+  winsize size{};  // stays so where there is no terminal
+  ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+  return size.ws_col > 0 ? size.ws_col : any_width;
 }
 
 // A terminal of which a program can write each part.
@@ -142,21 +51,12 @@ bool has_a_screen() {
   return ::isatty(STDOUT_FILENO) == 1 && std::string_view(kind ? kind : "") != "dumb";
 }
 
-survey looked(hot_question asked) {
-  progress_line const line;
-  asked.request.on_progress = [&](double done) {
-    line.show(fmt::format("looking: {:.0f} %", 100 * std::clamp(done, 0.0, 1.0)));
-  };
-  return value_or_raise(stoppable_look(asked));
-}
-
-int hot_once(hot_question const& asked, output_form form) {
-  survey const seen = looked(asked);
+int tell_all(survey const& seen, survey_source source, output_form form) {
   if (form == output_form::json) {
-    fmt::print("{}\n", json_text(hot_json(seen, asked.request.source), json_form::indented));
+    print_json(hot_json(seen, source));
   } else {
-    auto const lines = seen.keys.empty() ? nothing_found(asked.request.source)
-                                         : hot_table(seen, width_of_output());
+    auto const lines =
+        seen.keys.empty() ? nothing_found(source) : hot_table(seen, width_of_output());
     for (auto const& line : lines) fmt::print("{}\n", line);
   }
   flush_output();
@@ -165,23 +65,34 @@ int hot_once(hot_question const& asked, output_form form) {
   return 0;
 }
 
+// A watch that ends with its first look.
+int hot_once(hot_question const& asked, output_form form) {
+  hot_watch watch(asked, {});
+  progress_line const line;
+  watch.go_on();
+  int const status = watch.run([&](hot_news news) {
+    auto const percent = watch.view().percent;
+    if (news == hot_news::under_way && percent) line.show(fmt::format("looking: {} %", *percent));
+    if (news == hot_news::continued) watch.go_on();
+    if (news == hot_news::looked) watch.end(0);
+  });
+  line.show({});
+  auto const& seen = watch.view().seen;
+  return seen ? tell_all(*seen, asked.request.source, form) : status;
+}
+
 // What is asked for must not be without effect, and nobody the wiser.
 void refuse_without_effect(CLI::App const& typed, hot_arguments const& given) {
-  struct effect {
-    char const* option;
-    std::vector<std::string> sources;
-  };
-  for (auto const& [option, sources] :
-       {effect{"--for", {"monitor", "server"}}, effect{"--max-rate", {"monitor", "lfu"}},
-        effect{"--yes", {"monitor"}}}) {
+  std::pair<char const*, std::vector<std::string>> const all[]{
+      {"--for", {"monitor", "server"}}, {"--max-rate", {"monitor", "lfu"}}, {"--yes", {"monitor"}}};
+  for (auto const& [option, sources] : all) {
     bool const has_one = std::count(sources.begin(), sources.end(), given.source) > 0;
     if (typed.count(option) == 0 || has_one) continue;
-    throw command_error(exit_code::usage,
-                        fmt::format("{} has no effect with --source {}, only with {}", option,
-                                    given.source, fmt::join(sources, " and ")));
+    refuse("{} has no effect with --source {}, only with {}", option, given.source,
+           fmt::join(sources, " and "));
   }
   if (typed.count("--interval") > 0 && !given.watch) {
-    throw command_error(exit_code::usage, "--interval has no effect without --watch");
+    refuse("--interval has no effect without --watch");
   }
 }
 
@@ -202,55 +113,44 @@ void refuse_own_options(CLI::App const& hot_app, std::string const& below) {
     bool const is_typed = each->count() > 0;
     bool const is_shared = each->check_lname("store") || each->check_lname("store-file");
     if (!is_typed || is_shared) continue;
-    throw command_error(exit_code::usage,
-                        fmt::format("{} stands in front of {}, where only the store may; herdlock "
-                                    "hot {} --help tells what there is",
-                                    each->get_name(), below, below));
+    refuse(
+        "{} stands in front of {}, where only the store may; herdlock hot {} --help tells what "
+        "there is",
+        each->get_name(), below, below);
   }
-}
-
-int hot_or_below(CLI::App const& hot_app, std::vector<runnable> const& below,
-                 hot_arguments const& given) {
-  for (auto const& [command, go] : below) {
-    if (!command->parsed()) continue;
-    refuse_own_options(hot_app, command->get_name());
-    return go();
-  }
-  return hot(hot_app, given);
 }
 
 }  // namespace
 
-runnable add_hot_command(CLI::App& app, hot_arguments& given) {
-  CLI::App* const made = app.add_subcommand("hot", "Tell which keys of a store are used most");
-  usage_line::set(*made, "herdlock hot [add | remove | list | OPTIONS]");
-  add_store_options(*made, given.store);
-  made->add_option("--source", given.source, "Who is asked: clients, monitor, lfu or server")
-      ->type_name("NAME")
-      ->capture_default_str();
-  made->add_option("--top", given.top, "So many keys, up to 1000")
-      ->type_name("COUNT")
-      ->capture_default_str();
-  made->add_option("--prefix", given.prefix,
-                   "Only keys that begin so; of clients: only caches with this prefix");
-  made->add_flag("--watch", given.watch, "Look again and again");
-  made->add_option("--interval", given.interval, "From a look to the next, 10ms to 1h")
-      ->type_name("TIME")
-      ->capture_default_str();
-  made->add_option("--for", given.lasts, "How long monitor and server count, 10ms to 1m")
-      ->type_name("TIME")
-      ->capture_default_str();
-  made->add_option("--max-rate", given.max_rate,
-                   "A second: commands at which monitor gives up, keys that lfu asks for")
-      ->type_name("COUNT")
-      ->capture_default_str();
-  made->add_flag("--sizes", given.sizes, "Ask for the size of each value, too");
-  made->add_flag("--yes", given.yes, "Let monitor begin on a busy server");
-  made->add_flag("--json", given.json, "For programs");
-  made->footer(hot_footer);
-  auto below = add_rule_commands(*made, given.store, given.rule);
-  return {made,
-          [made, &given, below = std::move(below)] { return hot_or_below(*made, below, given); }};
+std::vector<runnable> add_hot_commands(CLI::App& app) {
+  auto const given = std::make_shared<hot_arguments>();
+  CLI::App& made = add_command(
+      app, "hot", "Tell which keys of a store are used most", "[add | remove | list | OPTIONS]",
+#include "hot/hot_help.txt"
+  );
+  survey_request& request = given->request;
+  add_store_options(made, given->store);
+  add_value(made, "--source", given->source, "NAME",
+            "Who is asked: clients, monitor, lfu or server");
+  add_value(made, "--top", request.top, "COUNT", "So many keys, up to 1000");
+  made.add_option("--prefix", request.prefix,
+                  "Only keys that begin so; of clients: only caches with this prefix");
+  made.add_flag("--watch", given->watch, "Look again and again");
+  add_value(made, "--interval", given->interval, "TIME", "From a look to the next, 10ms to 1h");
+  add_value(made, "--for", given->lasts, "TIME", "How long monitor and server count, 10ms to 1m");
+  add_value(made, "--max-rate", request.most_a_second, "COUNT",
+            "A second: commands at which monitor gives up, keys that lfu asks for");
+  made.add_flag("--sizes", request.with_sizes, "Ask for the size of each value, too");
+  made.add_flag("--yes", request.even_if_busy, "Let monitor begin on a busy server");
+  made.add_flag("--json", given->json, "For programs");
+  std::vector<runnable> all{{&made, [&made, given] { return hot(made, *given); }}};
+  for (auto& [command, go] : add_rule_commands(made, given->store)) {
+    all.emplace_back(command, [&made, given, command = command, go = std::move(go)] {
+      refuse_own_options(made, command->get_name());
+      return go();
+    });
+  }
+  return all;
 }
 
 }  // namespace herdlock::cli

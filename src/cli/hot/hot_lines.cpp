@@ -1,51 +1,10 @@
-#include "hot/hot_lines.hpp"
-
-#include <signal.h>
-
-#include <boost/asio/steady_timer.hpp>
-#include <cstdio>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "common/exit_code.hpp"
-#include "common/json_text.hpp"
-#include "common/notice.hpp"
-#include "common/standard_output.hpp"
 #include "hot/hot_watch.hpp"
+#include "terminal/exit_code.hpp"
+#include "terminal/notice.hpp"
+#include "terminal/standard_output.hpp"
 
 namespace herdlock::cli {
 namespace {
-
-std::string lines_of(hot_view const& now, output_form form) {
-  if (form == output_form::json) {
-    return json_text(hot_json(*now.seen, now.source), json_form::line) + "\n";
-  }
-  std::string text;
-  for (auto const& one : now.seen->keys) text += hot_line(one, now.elapsed) + "\n";
-  return text;
-}
-
-// What is said beside the lines: each thing once, until another is said.
-class remarks {
- public:
-  void tell(std::vector<std::string> const& now) {
-    if (now == last_) return;
-    for (auto const& one : now) notice(one);
-    last_ = now;
-  }
-
- private:
-  std::vector<std::string> last_;
-};
-
-std::vector<std::string> limits_of_a_look(hot_view const& now) {
-  auto all = now.seen->notes;
-  if (!now.seen->keys.empty()) return all;
-  auto const none = nothing_found(now.source);
-  all.insert(all.begin(), none.begin(), none.end());
-  return all;
-}
 
 // The lines of a watch, as long as somebody reads them.
 class hot_lines {
@@ -57,15 +16,33 @@ class hot_lines {
   void take(hot_news news) {
     auto const& now = watch_.view();
     if (news == hot_news::continued) watch_.go_on();
-    if (news == hot_news::failed) said_.tell({now.trouble});
+    if (news == hot_news::failed) remark({now.trouble});
     if (news != hot_news::looked) return;
     if (!std::exchange(told_cost_, true) && !now.seen->cost.empty()) notice(now.seen->cost);
-    said_.tell(limits_of_a_look(now));
-    std::fputs(lines_of(now, form_).c_str(), stdout);
+    auto limits = now.seen->keys.empty() ? nothing_found(now.source) : std::vector<std::string>();
+    limits.insert(limits.end(), now.seen->notes.begin(), now.seen->notes.end());
+    remark(std::move(limits));
+    std::fputs(lines_of(now).c_str(), stdout);
     flush_output();
   }
 
  private:
+  std::string lines_of(hot_view const& now) const {
+    if (form_ == output_form::json) {
+      return json_text(hot_json(*now.seen, now.source), json_form::line) + "\n";
+    }
+    std::string text;
+    for (auto const& one : now.seen->keys) text += hot_line(one, now.elapsed) + "\n";
+    return text;
+  }
+
+  // What is said beside the lines: each thing once, until another is said.
+  void remark(std::vector<std::string> now) {
+    if (now == said_) return;
+    for (auto const& one : now) notice(one);
+    said_ = std::move(now);
+  }
+
   // While there are no keys nothing is written, and no SIGPIPE comes.
   void look_for_a_reader() {
     if (output_has_no_reader()) {
@@ -82,7 +59,7 @@ class hot_lines {
   hot_watch& watch_;
   output_form const form_;
   boost::asio::steady_timer reader_;
-  remarks said_;
+  std::vector<std::string> said_;
   bool told_cost_ = false;
 };
 

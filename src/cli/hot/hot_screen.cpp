@@ -1,23 +1,12 @@
-#include "hot/hot_screen.hpp"
-
 #include <fcntl.h>
-#include <signal.h>
 
 #include <array>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/error.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
-#include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "common/exit_code.hpp"
 #include "hot/hot_watch.hpp"
 #include "hot/screen_terminal.hpp"
+#include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -25,6 +14,8 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::string_view keys_that_end = "qQ\x04";
+// A SIGTERM that came with SIGCONT is to be heard before the terminal is taken.
+constexpr milliseconds until_signals_are_heard{20};
 
 // Written over the one before; nothing is scrolled.
 std::string frame_of(std::vector<std::string> const& lines) {
@@ -53,25 +44,16 @@ class hot_screen {
   }
 
   void take(hot_news news) {
-    switch (news) {
-      case hot_news::stopping:
-      case hot_news::cut_short:
-        return leave_terminal();
-      case hot_news::continued:
-        return take_terminal_soon();
-      default:
-        return draw();
-    }
+    if (news == hot_news::stopping || news == hot_news::cut_short) return leave_terminal();
+    if (news == hot_news::continued) return take_terminal_in(until_signals_are_heard);
+    draw();
   }
 
  private:
   void draw() {
     if (!terminal_.entered()) return;
-    if (drawing_) {
-      changed_ = true;
-      return;
-    }
-    drawing_ = true;
+    changed_ = std::exchange(drawing_, true);
+    if (changed_) return;
     frame_ = frame_of(hot_screen_lines(watch_.view(), terminal_.size()));
     auto const more = [this](boost::system::error_code code, std::size_t) -> std::size_t {
       return !code && terminal_.entered() ? frame_.size() : 0;
@@ -82,9 +64,6 @@ class hot_screen {
                         if (std::exchange(changed_, false) && !code) draw();
                       });
   }
-
-  // A SIGTERM that came with SIGCONT is to be heard first.
-  void take_terminal_soon() { take_terminal_in(milliseconds{20}); }
 
   void take_terminal_in(milliseconds time) {
     soon_.expires_after(time);
@@ -114,10 +93,8 @@ class hot_screen {
   void read_keys() {
     file_.async_read_some(asio::buffer(keys_),
                           [this](boost::system::error_code code, std::size_t size) {
-                            if (code == asio::error::operation_aborted) {
-                              reading_ = false;
-                              return;
-                            }
+                            reading_ = code != asio::error::operation_aborted;
+                            if (!reading_) return;
                             if (code) return watch_.end(0);
                             std::string_view const typed(keys_.data(), size);
                             bool const ends = typed.find_first_of(keys_that_end) != typed.npos;
@@ -131,7 +108,7 @@ class hot_screen {
       if (code) return;
       await_signal();
       if (number == SIGWINCH) return draw();
-      take_terminal_soon();
+      take_terminal_in(until_signals_are_heard);
     });
   }
 

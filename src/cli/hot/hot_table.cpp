@@ -1,13 +1,11 @@
 #include "hot/hot_table.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <herdlock/printable.hpp>
-#include <utility>
 
-#include "common/duration.hpp"
+#include "terminal/code_point.hpp"
+#include "terminal/duration.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -21,64 +19,50 @@ struct glyph {
   std::size_t columns;
 };
 
-using range_of_code_points = std::pair<unsigned, unsigned>;
-
-bool is_in(unsigned point, std::vector<range_of_code_points> const& ranges) {
-  return std::any_of(ranges.begin(), ranges.end(), [point](range_of_code_points const& range) {
-    return point >= range.first && point <= range.second;
-  });
-}
+struct code_points {
+  unsigned first;
+  unsigned last;
+  std::size_t columns;
+};
 
 // The usual estimate: East Asian characters and emoji are two columns wide, combining ones none.
+constexpr code_points not_of_one_column[]{
+    {0x300, 0x36f, 0},   {0x1100, 0x115f, 2},   {0x200b, 0x200f, 0},  {0x202a, 0x202e, 0},
+    {0x2060, 0x2069, 0}, {0x2e80, 0x303e, 2},   {0x3041, 0xa4cf, 2},  {0xac00, 0xd7a3, 2},
+    {0xf900, 0xfaff, 2}, {0xfe00, 0xfe0f, 0},   {0xfe30, 0xfe6f, 2},  {0xff00, 0xff60, 2},
+    {0xffe0, 0xffe6, 2}, {0x1f300, 0x1faff, 2}, {0x20000, 0x3fffd, 2}};
+
 std::size_t columns_of(unsigned point) {
-  static std::vector<range_of_code_points> const none{
-      {0x300, 0x36f}, {0x200b, 0x200f}, {0x202a, 0x202e}, {0x2060, 0x2069}, {0xfe00, 0xfe0f}};
-  static std::vector<range_of_code_points> const two{
-      {0x1100, 0x115f}, {0x2e80, 0x303e}, {0x3041, 0xa4cf}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},
-      {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd}};
-  if (point < 0x300) return 1;
-  if (is_in(point, none)) return 0;
-  return is_in(point, two) ? 2 : 1;
+  for (auto const& [first, last, columns] : not_of_one_column) {
+    if (point >= first && point <= last) return columns;
+  }
+  return 1;
 }
 
 // Of UTF-8, as printable() makes it.
 std::vector<glyph> glyphs_of(std::string_view text) {
   std::vector<glyph> all;
   while (!text.empty()) {
-    auto const first = static_cast<unsigned char>(text.front());
-    std::size_t const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 1;
-    auto const bytes = text.substr(0, length);
-    unsigned point = length == 1 ? first : first & (0x7fU >> length);
-    for (char const c : bytes.substr(1)) point = point << 6 | (static_cast<unsigned>(c) & 0x3fU);
-    all.push_back({bytes, columns_of(point)});
-    text.remove_prefix(bytes.size());
+    auto const [point, length] = code_point(text);
+    all.push_back({text.substr(0, length), columns_of(point)});
+    text.remove_prefix(length);
   }
   return all;
 }
 
-std::size_t width_of(std::vector<glyph> const& all) {
+std::size_t width_of(std::string_view text) {
   std::size_t sum = 0;
-  for (auto const& one : all) sum += one.columns;
+  for (auto const& one : glyphs_of(text)) sum += one.columns;
   return sum;
 }
 
-std::size_t width_of(std::string_view text) { return width_of(glyphs_of(text)); }
-
-template <class Glyphs>
-std::vector<std::string_view> as_many_as_fit(Glyphs begin, Glyphs end, std::size_t columns) {
-  std::vector<std::string_view> taken;
-  std::size_t sum = 0;
-  for (; begin != end && sum + begin->columns <= columns; ++begin) {
-    sum += begin->columns;
-    taken.push_back(begin->bytes);
-  }
-  return taken;
-}
-
 std::string cut_at_the_end(std::string_view text, std::size_t columns) {
-  auto const all = glyphs_of(text);
   std::string cut;
-  for (auto const bytes : as_many_as_fit(all.begin(), all.end(), columns)) cut += bytes;
+  for (auto const& one : glyphs_of(text)) {
+    if (one.columns > columns) break;
+    columns -= one.columns;
+    cut += one.bytes;
+  }
   return cut;
 }
 
@@ -90,39 +74,23 @@ std::string blanks(std::string_view text, std::size_t width) {
 
 // --------------------------------------------------------------------------- the columns
 
-std::string readable_bytes(std::uint64_t bytes) {
-  constexpr std::array units{"B", "KB", "MB", "GB", "TB"};
-  auto size = static_cast<double>(bytes);
+// In the first one in which it is less than 1000: `12.3 k`.
+std::string in_units(double number, std::array<char const*, 5> const& units) {
   std::size_t unit = 0;
-  for (; size >= 999.5 && unit + 1 < units.size(); ++unit) size /= 1000;
-  return fmt::format("{:.{}f} {}", size, unit == 0 || size >= 99.95 ? 0 : 1, units[unit]);
+  for (; number >= 999.5 && unit + 1 < units.size(); ++unit) number /= 1000;
+  return fmt::format("{:.{}f} {}", number, unit == 0 || number >= 99.95 ? 0 : 1, units[unit]);
 }
 
-std::string rate_of(surveyed_key const& one, survey const&) { return readable(one.rate); }
-
-std::string bounds_of(surveyed_key const& one, survey const&) {
-  if (one.high > 0) return fmt::format("{} to {}", readable(one.low), readable(one.high));
-  return one.low > 0 ? fmt::format("{} or more", readable(one.low)) : "";
+std::string readable_bytes(std::uint64_t bytes) {
+  return in_units(static_cast<double>(bytes), {"B", "KB", "MB", "GB", "TB"});
 }
 
-std::string share_of(surveyed_key const& one, survey const&) {
-  return one.share ? fmt::format("{:.1f} %", 100 * *one.share) : "";
-}
+std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-std::string reads_of(surveyed_key const& one, survey const&) {
-  return one.reads ? readable(*one.reads) : "";
-}
-
-std::string writes_of(surveyed_key const& one, survey const&) {
-  return one.writes ? readable(*one.writes) : "";
-}
-
-std::string size_of(surveyed_key const& one, survey const&) {
-  return one.bytes ? readable_bytes(*one.bytes) : "";
-}
+std::string decimal(std::size_t number) { return std::to_string(number); }
 
 // By how many of those that have reported, and since when.
-std::string kept_of(surveyed_key const& one, survey const&) {
+std::string kept_of(surveyed_key const& one) {
   if (!one.kept_by) return "";
   std::string text = std::to_string(*one.kept_by);
   if (one.reporters) text += fmt::format(" of {}", *one.reporters);
@@ -130,25 +98,32 @@ std::string kept_of(surveyed_key const& one, survey const&) {
   return text;
 }
 
-std::string processes_of(surveyed_key const& one, survey const&) {
-  return one.processes ? std::to_string(*one.processes) : "";
+std::string bounds_of(surveyed_key const& one) {
+  if (one.high > 0) return fmt::format("{} to {}", readable(one.low), readable(one.high));
+  return one.low > 0 ? fmt::format("{} or more", readable(one.low)) : "";
+}
+
+template <auto member, auto say>
+std::string if_known(surveyed_key const& one) {
+  return one.*member ? say(*(one.*member)) : std::string();
 }
 
 struct known_column {
   char const* head;
-  std::string (*cell)(surveyed_key const& one, survey const& seen);  // empty: not known
+  std::string (*cell)(surveyed_key const& one);  // empty: not known
 };
 
 // The last ones go first when there is no room.
-constexpr std::array<known_column, 8> all_columns{{{"RATE/S", rate_of},
-                                                   {"BOUNDS", bounds_of},
-                                                   {"SHARE", share_of},
-                                                   {"READS/S", reads_of},
-                                                   {"WRITES/S", writes_of},
-                                                   {"SIZE", size_of},
-                                                   {"KEPT", kept_of},
-                                                   {"SEEN IN", processes_of}}};
-constexpr std::size_t enough_for_a_key = 16;
+constexpr known_column all_columns[]{
+    {"RATE/S", [](surveyed_key const& one) { return readable(one.rate); }},
+    {"BOUNDS", bounds_of},
+    {"SHARE", if_known<&surveyed_key::share, percent>},
+    {"READS/S", if_known<&surveyed_key::reads, readable>},
+    {"WRITES/S", if_known<&surveyed_key::writes, readable>},
+    {"SIZE", if_known<&surveyed_key::bytes, readable_bytes>},
+    {"KEPT", kept_of},
+    {"SEEN IN", if_known<&surveyed_key::processes, decimal>},
+};
 
 // The head, and a cell for each key.
 using filled_column = std::vector<std::string>;
@@ -159,7 +134,7 @@ std::vector<filled_column> filled_columns(survey const& seen) {
     filled_column one{head};
     bool known = false;
     for (auto const& key : seen.keys) {
-      one.push_back(cell(key, seen));
+      one.push_back(cell(key));
       known = known || !one.back().empty();
       if (one.back().empty()) one.back() = "-";
     }
@@ -174,14 +149,11 @@ std::size_t widest(filled_column const& column) {
   return most;
 }
 
-// Of all columns behind the keys, with two blanks before each.
-std::size_t width_behind_keys(std::vector<filled_column> const& columns) {
-  std::size_t sum = 0;
-  for (auto const& one : columns) sum += 2 + widest(one);
-  return sum;
-}
-
 // ------------------------------------------------------------------------- the live screen
+
+std::string_view name_of(survey_source source) {
+  return std::ranges::find(survey_sources, source, &named_source::second)->first;
+}
 
 std::string header_of(hot_view const& now, std::size_t columns) {
   std::string rest = fmt::format(", {}, {}", name_of(now.source), say(now.elapsed));
@@ -196,9 +168,9 @@ std::string header_of(hot_view const& now, std::size_t columns) {
     rest += ": looking";
   }
   if (!now.ending) rest += "; q quits";
-  std::string const store = printable(now.store);
   std::size_t const room = columns - std::min(columns, width_of(rest));
-  return cut_at_the_end(cut_in_the_middle(store, std::max(room, std::size_t{8})) + rest, columns);
+  auto const store = cut_in_the_middle(printable(now.store), std::max(room, std::size_t{8}));
+  return cut_at_the_end(store + rest, columns);
 }
 
 // With a mark where it may be the beginning of several.
@@ -217,52 +189,39 @@ std::vector<std::string> remarks_of(hot_view const& now, screen_size size) {
 
 }  // namespace
 
-std::string_view name_of(survey_source source) {
-  switch (source) {
-    case survey_source::clients:
-      return "clients";
-    case survey_source::monitor:
-      return "monitor";
-    case survey_source::lfu:
-      return "lfu";
-    case survey_source::server:
-      return "server";
-  }
-  return "";
-}
-
 std::string readable(double number) {
   if (number == 0) return "0";
   if (number < 0.05) return "<0.1";
   if (number < 9.95) return fmt::format("{:.1f}", number);
   if (number < 999.5) return fmt::format("{:.0f}", number);
-  constexpr std::array units{'k', 'M', 'G', 'T'};
-  std::size_t unit = 0;
-  for (number /= 1000; number >= 999.5 && unit + 1 < units.size(); ++unit) number /= 1000;
-  return fmt::format("{:.{}f} {}", number, number < 99.95 ? 1 : 0, units[unit]);
+  return in_units(number, {"", "k", "M", "G", "T"});
 }
 
 std::string cut_in_the_middle(std::string_view text, std::size_t columns) {
-  auto const all = glyphs_of(text);
-  if (width_of(all) <= columns) return std::string(text);
+  if (width_of(text) <= columns) return std::string(text);
   if (columns == 0) return {};
   std::size_t const left = columns - 1;  // beside the `…`
-  std::string cut;
-  for (auto const part : as_many_as_fit(all.begin(), all.end(), left - left / 2)) cut += part;
-  cut += "…";
-  auto const behind = as_many_as_fit(all.rbegin(), all.rend(), left / 2);
-  for (auto part = behind.rbegin(); part != behind.rend(); ++part) cut += *part;
-  return cut;
+  std::size_t room = left / 2;
+  std::string behind;
+  auto const all = glyphs_of(text);
+  for (auto one = all.rbegin(); one != all.rend() && one->columns <= room; ++one) {
+    room -= one->columns;
+    behind.insert(0, one->bytes);
+  }
+  return cut_at_the_end(text, left - left / 2) + "…" + behind;
 }
 
 std::vector<std::string> hot_table(survey const& seen, std::size_t width) {
   filled_column keys{"KEY"};
   for (auto const& one : seen.keys) keys.push_back(shown_key(one));
   std::size_t const longest = widest(keys);
+  std::size_t const least = std::min(longest, std::size_t{16});  // is enough for a key
   auto columns = filled_columns(seen);
-  std::size_t const least = std::min(longest, enough_for_a_key);
-  while (columns.size() > 1 && width_behind_keys(columns) + least > width) columns.pop_back();
-  std::size_t const taken = width_behind_keys(columns);
+  std::size_t taken = 0;
+  for (auto const& one : columns) taken += 2 + widest(one);
+  for (; columns.size() > 1 && taken + least > width; columns.pop_back()) {
+    taken -= 2 + widest(columns.back());
+  }
   std::size_t const room = std::min(longest, width > taken ? width - taken : 1);
   std::vector<std::string> lines;
   for (auto const& key : keys) {
@@ -279,27 +238,22 @@ std::vector<std::string> hot_table(survey const& seen, std::size_t width) {
 }
 
 std::vector<std::string> nothing_found(survey_source source) {
-  switch (source) {
-    case survey_source::clients:
-      return {"no process reports a key that is read often",
-              "a cache reports a key from a hundredth of its fleet_threshold a second on;",
-              "of a Redis, --source lfu and --source monitor ask what all clients use"};
-    case survey_source::monitor:
-      return {"no command with a key came in meanwhile; --for 30s listens for longer, and",
-              "--source clients sees what caches answer without asking the server"};
-    case survey_source::lfu:
-      return {"there is no such key in the store; --prefix takes only keys that begin so"};
-    case survey_source::server:
-      return {"the server has counted no key; --for 30s counts for longer, and",
-              "--source clients sees what caches answer without asking the server"};
+  if (source == survey_source::clients) {
+    return {"no process reports a key that is read often",
+            "a cache reports a key from a hundredth of its fleet_threshold a second on;",
+            "of a Redis, --source lfu and --source monitor ask what all clients use"};
   }
-  return {};
+  if (source == survey_source::lfu) {
+    return {"there is no such key in the store; --prefix takes only keys that begin so"};
+  }
+  return {source == survey_source::monitor
+              ? "no command with a key came in meanwhile; --for 30s listens for longer, and"
+              : "the server has counted no key; --for 30s counts for longer, and",
+          "--source clients sees what caches answer without asking the server"};
 }
 
 json hot_json(survey const& seen, survey_source source) {
-  auto const or_null = [](std::optional<double> const& number) {
-    return number ? json(*number) : json(nullptr);
-  };
+  auto const or_null = [](auto const& known) { return known ? json(*known) : json(); };
   json list = json::array();
   for (auto const& one : seen.keys) {
     json told{{"key", one.key}};
@@ -307,7 +261,7 @@ json hot_json(survey const& seen, survey_source source) {
     if (one.cut) told["key_cut"] = true;
     told["rate"] = one.rate;
     told["low"] = one.low;
-    told["high"] = one.high > 0 ? json(one.high) : json(nullptr);
+    told["high"] = one.high > 0 ? json(one.high) : json();
     told["reads"] = or_null(one.reads);
     told["writes"] = or_null(one.writes);
     told["source"] = name_of(source);
@@ -322,23 +276,17 @@ json hot_json(survey const& seen, survey_source source) {
 }
 
 std::string hot_line(surveyed_key const& one, milliseconds elapsed) {
-  std::string key;
-  for (char const c : shown_key(one)) {
-    // A blank would make two words of it.
-    if (c == ' ') {
-      key += "\\x20";
-    } else {
-      key += c;
-    }
-  }
+  std::string key = shown_key(one);
   if (key.empty()) key = "\"\"";
+  // A blank would make two words of it.
+  for (auto at = key.find(' '); at != key.npos; at = key.find(' ')) key.replace(at, 1, "\\x20");
   return fmt::format("{:.3f} {} {:.1f} {:.1f} {}", static_cast<double>(elapsed.count()) / 1000, key,
                      one.rate, one.low, one.high > 0 ? fmt::format("{:.1f}", one.high) : "-");
 }
 
 std::vector<std::string> hot_screen_lines(hot_view const& now, screen_size size) {
-  std::vector<std::string> lines{header_of(now, size.columns)};
-  for (auto& one : remarks_of(now, size)) lines.push_back(std::move(one));
+  auto lines = remarks_of(now, size);
+  lines.insert(lines.begin(), header_of(now, size.columns));
   if (now.seen) {
     lines.emplace_back();
     auto const body =

@@ -1,19 +1,20 @@
 // How `herdlock hot` tells of keys: pure, for a terminal of any size, for lines and for programs.
 #pragma once
 
-#include <cstddef>
 #include <herdlock/survey.hpp>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 namespace herdlock::cli {
 
-/// As it is written behind --source.
-std::string_view name_of(survey_source source);
+/// As they are written behind --source.
+using named_source = std::pair<char const*, survey_source>;
+inline constexpr std::initializer_list<named_source> survey_sources{
+    {"clients", survey_source::clients},
+    {"monitor", survey_source::monitor},
+    {"lfu", survey_source::lfu},
+    {"server", survey_source::server}};
 
 /// In three digits or so: `0`, `7.4`, `950`, `12.3 k`, `4.5 M`.
 std::string readable(double number);

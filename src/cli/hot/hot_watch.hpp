@@ -1,17 +1,20 @@
 // Looks again and again, until somebody ends it.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <functional>
-#include <optional>
+#include <thread>
 
-#include "hot/hot_question.hpp"
+#include "common/json_text.hpp"
+#include "common/signal_watch.hpp"
 #include "hot/hot_table.hpp"
-#include "hot/looker.hpp"
 
 namespace herdlock::cli {
+
+/// What is asked of a store, checked.
+struct hot_question {
+  std::string url;
+  survey_request request;
+};
 
 enum class hot_news {
   looked,
@@ -27,11 +30,7 @@ enum class hot_news {
 /// it was made do not. Where a key or a closed output is to do so, too, that is end().
 class hot_watch {
  public:
-  using told = std::function<void(hot_news news)>;
-
   hot_watch(hot_question asked, milliseconds interval);
-  hot_watch(hot_watch const&) = delete;
-  hot_watch& operator=(hot_watch const&) = delete;
 
   /// Looks from now on, if it does not yet: at first, and after it was stopped.
   void go_on();
@@ -42,7 +41,7 @@ class hot_watch {
 
   /// Returns the exit status. `on_news` is called for each change of the view; what it throws
   /// leaves run(). Throws command_error when the first look fails.
-  int run(told on_news);
+  int run(std::function<void(hot_news)> on_news);
 
   /// A look that is under way is waited for; by the second call not any more. The first status
   /// counts.
@@ -52,28 +51,34 @@ class hot_watch {
   // It looks; it does not begin a look, and is stopped when the last one has ended; it only waits.
   enum class pace { going, stopping, resting };
 
-  void await_signal();
   void stop_after_the_look();
   void stop_until_continued();
   void look();
+  void ask(std::stop_token const& stop);
   void took(result<survey> seen);
   void tell(hot_news news) const;
-  void look_later();
 
   hot_question const asked_;
   milliseconds const interval_;
   clock::time_point const began_ = clock::now();
   boost::asio::io_context io_;
-  boost::asio::signal_set signals_;
+  signal_watch signals_;
   boost::asio::steady_timer timer_;
-  told on_news_;
+  std::function<void(hot_news)> on_news_;
   hot_view view_;
   std::optional<int> status_;
-  std::optional<failure> refused_;
   pace pace_ = pace::resting;
   bool looked_ = false;
   bool abandoned_ = false;  // the look that is under way: nobody wants its answer
-  looker looker_;
+  bool under_way_ = false;
+  std::jthread thread_;  // of the look that is under way: it blocks
 };
+
+/// On a terminal: a live screen, until q, Ctrl-D, the end of the terminal (all 0), or a signal. The
+/// terminal is as it was then, and while it is stopped (Ctrl-Z). Returns the exit status; throws
+/// command_error.
+int watch_on_screen(hot_question const& asked, milliseconds interval);
+/// Where there is no screen: a line for each key of each look, or a list in one line.
+int watch_in_lines(hot_question const& asked, milliseconds interval, output_form form);
 
 }  // namespace herdlock::cli

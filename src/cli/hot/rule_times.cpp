@@ -1,135 +1,75 @@
 #include "hot/rule_times.hpp"
 
-#include <fmt/format.h>
-#include <time.h>
+#include <fmt/chrono.h>
 
-#include <chrono>
-#include <herdlock/error.hpp>
-#include <optional>
+#include <algorithm>
 
-#include "common/exit_code.hpp"
+#include "terminal/exit_code.hpp"
 
 namespace herdlock::cli {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-// Beyond it the clock of a rule has no times.
-constexpr int last_year = 2261;
 
 struct typed_time {
   std::tm fields{};
+  std::time_t utc = 0;  // were it of Greenwich
   milliseconds fraction{0};
   std::optional<seconds> east;  // of Greenwich; nothing: this machine's zone
 };
 
-// What is left of a text, from its front.
-class text_reader {
- public:
-  explicit text_reader(std::string_view text) : rest_(text) {}
-
-  bool done() const { return rest_.empty(); }
-  bool skip(std::string_view one_of) {
-    if (rest_.empty() || one_of.find(rest_.front()) == one_of.npos) return false;
-    taken_ = rest_.front();
-    rest_.remove_prefix(1);
-    return true;
+// d for each digit; and one letter for what may be written in several.
+std::string form_of(std::string text) {
+  constexpr std::string_view several = "t z,";
+  constexpr std::string_view one = "TTZ.";
+  for (char& c : text) {
+    if (auto const at = several.find(c); at != several.npos) c = one[at];
+    if (c >= '0' && c <= '9') c = 'd';
   }
-  char taken() const { return taken_; }
-
-  /// So many digits, up to that value.
-  std::optional<int> number(std::size_t digits, int most) {
-    if (rest_.size() < digits) return std::nullopt;
-    int value = 0;
-    for (char const c : rest_.substr(0, digits)) {
-      if (c < '0' || c > '9') return std::nullopt;
-      value = value * 10 + (c - '0');
-    }
-    rest_.remove_prefix(digits);
-    return value <= most ? std::optional(value) : std::nullopt;
-  }
-
-  /// One to three digits behind a point.
-  std::optional<milliseconds> fraction() {
-    int value = 0;
-    int scale = 1000;
-    while (scale > 1) {
-      auto const digit = number(1, 9);
-      if (!digit) break;
-      scale /= 10;
-      value = value * 10 + *digit;
-    }
-    return scale < 1000 ? std::optional(milliseconds(value * scale)) : std::nullopt;
-  }
-
- private:
-  std::string_view rest_;
-  char taken_ = 0;
-};
-
-bool read_date(text_reader& text, std::tm& into) {
-  auto const year = text.number(4, 9999);
-  if (!year || !text.skip("-")) return false;
-  auto const month = text.number(2, 12);
-  if (!month || !text.skip("-")) return false;
-  auto const day = text.number(2, 31);
-  if (!day) return false;
-  into.tm_year = *year - 1900;
-  into.tm_mon = *month - 1;
-  into.tm_mday = *day;
-  return std::chrono::year_month_day(std::chrono::year(*year),
-                                     std::chrono::month(static_cast<unsigned>(*month)),
-                                     std::chrono::day(static_cast<unsigned>(*day)))
-      .ok();
+  return text;
 }
 
-bool read_offset(text_reader& text, typed_time& into) {
-  if (text.done()) return true;
-  if (text.skip("Zz")) {
-    into.east = seconds(0);
-    return text.done();
-  }
-  if (!text.skip("+-")) return false;
-  int const sign = text.taken() == '-' ? -1 : 1;
-  auto const hours = text.number(2, 23);
-  text.skip(":");
-  auto const minutes = text.number(2, 59);
-  if (!hours || !minutes) return false;
-  into.east = seconds(sign * (*hours * 3600 + *minutes * 60));
-  return text.done();
-}
-
-bool read_clock(text_reader& text, typed_time& into) {
-  auto const hour = text.number(2, 23);
-  if (!hour || !text.skip(":")) return false;
-  auto const minute = text.number(2, 59);
-  if (!minute) return false;
-  into.fields.tm_hour = *hour;
-  into.fields.tm_min = *minute;
-  if (!text.skip(":")) return true;
-  auto const second = text.number(2, 59);
-  if (!second) return false;
-  into.fields.tm_sec = *second;
-  if (!text.skip(".,")) return true;
-  auto const fraction = text.fraction();
-  if (!fraction) return false;
-  into.fraction = *fraction;
-  return true;
-}
-
-std::optional<typed_time> typed(std::string const& text) {
-  text_reader reader(text);
-  typed_time found;
-  if (!read_date(reader, found.fields)) return std::nullopt;
-  if (reader.done()) return found;
-  if (!reader.skip("Tt ") || !read_clock(reader, found)) return std::nullopt;
-  return read_offset(reader, found) ? std::optional(found) : std::nullopt;
+// 0 where the text ends before.
+int number(std::string const& text, std::size_t at, std::size_t digits) {
+  return at < text.size() ? std::stoi(text.substr(at, digits)) : 0;
 }
 
 bool same_fields(std::tm const& a, std::tm const& b) {
   return a.tm_min == b.tm_min && a.tm_hour == b.tm_hour && a.tm_mday == b.tm_mday &&
          a.tm_mon == b.tm_mon;
+}
+
+std::optional<typed_time> typed(std::string const& text) {
+  constexpr std::string_view longest = "dddd-dd-ddTdd:dd:dd.ddd";
+  constexpr std::size_t ends[]{10, 16, 19, 21, 22, 23};
+  constexpr std::string_view zones[]{"", "Z", "+dddd", "+dd:dd", "-dddd", "-dd:dd"};
+  std::string const form = form_of(text);
+  auto const zone_at = std::min(form.find_first_of("Z+-", longest.find('T') + 1), form.size());
+  bool const is_time = std::ranges::count(ends, zone_at) > 0 &&
+                       form.starts_with(longest.substr(0, zone_at)) &&
+                       std::ranges::count(zones, form.substr(zone_at)) > 0;
+  if (!is_time) return std::nullopt;
+
+  std::string const time = text.substr(0, zone_at);
+  std::string const zone = text.substr(zone_at);
+  typed_time found;
+  std::tm& at = found.fields;
+  at.tm_year = number(time, 0, 4) - 1900;
+  at.tm_mon = number(time, 5, 2) - 1;
+  at.tm_mday = number(time, 8, 2);
+  at.tm_hour = number(time, 11, 2);
+  at.tm_min = number(time, 14, 2);
+  at.tm_sec = number(time, 17, 2);
+  found.fraction = milliseconds(number((time + "00").substr(0, longest.size()), 20, 3));
+  int const hours = zone.size() > 1 ? number(zone, 1, 2) : 0;
+  int const minutes = zone.size() > 1 ? number(zone, zone.size() - 2, 2) : 0;
+  int const sign = zone.starts_with('-') ? -1 : 1;
+  if (!zone.empty()) found.east = seconds(sign * (hours * 3600 + minutes * 60));
+  // A 30th of February comes back as the 2nd of March.
+  std::tm back = at;
+  found.utc = ::timegm(&back);
+  bool const there_is = same_fields(back, at) && hours <= 23 && minutes <= 59;
+  return there_is ? std::optional(found) : std::nullopt;
 }
 
 struct local_times {
@@ -152,72 +92,58 @@ local_times in_this_zone(std::tm const& fields) {
   return found;
 }
 
-hot_rule::time from_seconds(std::time_t when, milliseconds fraction) {
-  return hot_rule::time(seconds(when)) + fraction;
-}
-
-std::string text_of(hot_rule::time when, std::tm const& fields) {
+// Of the zone that `broken_down` stands for: ::localtime_r or ::gmtime_r.
+std::pair<std::string, std::tm> text_of(hot_rule::time when,
+                                        std::tm* (*broken_down)(std::time_t const*, std::tm*)) {
+  std::time_t const whole = std::chrono::floor<seconds>(when.time_since_epoch()).count();
+  std::tm fields{};
+  broken_down(&whole, &fields);
+  auto text = fmt::format("{:%Y-%m-%dT%H:%M:%S}", fields);
   auto const ms = std::chrono::floor<milliseconds>(when.time_since_epoch()).count() % 1000;
-  auto text =
-      fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", fields.tm_year + 1900, fields.tm_mon + 1,
-                  fields.tm_mday, fields.tm_hour, fields.tm_min, fields.tm_sec);
   if (ms != 0) text += fmt::format(".{:03}", ms);
-  return text;
-}
-
-std::time_t whole_seconds(hot_rule::time when) {
-  return std::chrono::floor<seconds>(when.time_since_epoch()).count();
+  return {text, fields};
 }
 
 }  // namespace
 
 hot_rule::time time_argument(std::string_view option, std::string const& text) {
-  auto const refuse = [&](std::string_view why) {
-    return command_error(exit_code::usage, fmt::format("{} {}: {}", option, in_quotes(text), why));
+  auto const refuse_it = [&](std::string_view why) {
+    refuse("{} {}: {}", option, in_quotes(text), why);
   };
   auto const found = typed(text);
   if (!found) {
-    throw refuse(
+    refuse_it(
         "is not a time; write it as 2026-12-01T12:00, with Z or +01:00 behind it when it "
         "is not of this machine's zone");
   }
+  // Beyond it the clock of a rule has no times.
   int const year = found->fields.tm_year + 1900;
-  if (year < 1971 || year > last_year) {
-    throw refuse(fmt::format("must be from 1971 to {}", last_year));
-  }
-  if (found->east) {
-    std::tm fields = found->fields;
-    return from_seconds(::timegm(&fields), found->fraction) - *found->east;
-  }
+  if (year < 1971 || year > 2261) refuse_it("must be from 1971 to 2261");
+  auto const time_at = [&](std::time_t when) {
+    return hot_rule::time(seconds(when)) + found->fraction;
+  };
+  if (found->east) return time_at(found->utc) - *found->east;
   auto const here = in_this_zone(found->fields);
   if (!here.first) {
-    throw refuse(
+    refuse_it(
         "does not exist in this machine's zone, where clocks are set forward; say its "
         "offset: +01:00");
   }
   if (here.twice) {
-    throw refuse(
+    refuse_it(
         "exists twice in this machine's zone, where clocks are set back; say its offset: "
         "+01:00");
   }
-  return from_seconds(*here.first, found->fraction);
+  return time_at(*here.first);
 }
 
 std::string local_text(hot_rule::time when) {
-  std::time_t const seconds_of = whole_seconds(when);
-  std::tm fields{};
-  ::localtime_r(&seconds_of, &fields);
+  auto const [text, fields] = text_of(when, ::localtime_r);
   auto const minutes = fields.tm_gmtoff / 60;
   auto const size = minutes < 0 ? -minutes : minutes;
-  return text_of(when, fields) +
-         fmt::format("{}{:02}:{:02}", minutes < 0 ? '-' : '+', size / 60, size % 60);
+  return fmt::format("{}{}{:02}:{:02}", text, minutes < 0 ? '-' : '+', size / 60, size % 60);
 }
 
-std::string utc_text(hot_rule::time when) {
-  std::time_t const seconds_of = whole_seconds(when);
-  std::tm fields{};
-  ::gmtime_r(&seconds_of, &fields);
-  return text_of(when, fields) + "Z";
-}
+std::string utc_text(hot_rule::time when) { return text_of(when, ::gmtime_r).first + "Z"; }
 
 }  // namespace herdlock::cli

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <herdlock/hot_rules.hpp>
-#include <string>
-#include <string_view>
 
 namespace herdlock::cli {
 

@@ -3,12 +3,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <cerrno>
 
-#include "common/exit_code.hpp"
-#include "common/sigttou_blocked.hpp"
+#include "terminal/exit_code.hpp"
+#include "terminal/signals_blocked.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -50,7 +49,7 @@ bool screen_terminal::enter() {
 void screen_terminal::leave() noexcept {
   if (!entered_) return;
   entered_ = false;
-  sigttou_blocked const passing;
+  signals_blocked const passing(SIGTTOU);
   put(to_leave);
   // Stopped by SIGSTOP, we could not leave before a shell took the terminal: it has the modes of
   // its own, but nobody else brings back its screen.
@@ -72,11 +71,8 @@ screen_size screen_terminal::size() const {
 void screen_terminal::put(std::string_view text) const noexcept {
   while (!text.empty()) {
     ssize_t const size = ::write(file_.get(), text.data(), text.size());
-    if (size > 0) {
-      text.remove_prefix(static_cast<std::size_t>(size));
-      continue;
-    }
-    if (size < 0 && errno == EINTR) continue;
+    if (size > 0) text.remove_prefix(static_cast<std::size_t>(size));
+    if (size > 0 || (size < 0 && errno == EINTR)) continue;
     if (size < 0 && errno != EAGAIN) return;
     pollfd asked{file_.get(), POLLOUT, 0};
     if (::poll(&asked, 1, patience_ms) != 1 || asked.revents != POLLOUT) return;

@@ -3,10 +3,8 @@
 
 #include <termios.h>
 
-#include <string_view>
-
-#include "common/unique_fd.hpp"
 #include "hot/hot_table.hpp"
+#include "terminal/unique_fd.hpp"
 
 namespace herdlock::cli {
 
@@ -17,8 +15,6 @@ class screen_terminal {
   /// Changes nothing yet. Throws command_error.
   screen_terminal();
   ~screen_terminal() { leave(); }
-  screen_terminal(screen_terminal const&) = delete;
-  screen_terminal& operator=(screen_terminal const&) = delete;
 
   /// Takes the screen, also again: after SIGCONT a shell may have set the terminal in its own way.
   /// False, and nothing is done, in the background.

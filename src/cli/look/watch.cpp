@@ -1,24 +1,14 @@
-#include "look/watch.hpp"
-
-#include <fmt/format.h>
-#include <signal.h>
-
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <cstdio>
-#include <functional>
 #include <herdlock/election.hpp>
 #include <herdlock/printable.hpp>
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
-#include "common/ignored_signal.hpp"
-#include "common/json_text.hpp"
-#include "common/standard_output.hpp"
+#include "common/signal_watch.hpp"
+#include "look/look.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/standard_output.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -30,8 +20,7 @@ using seen_state = result<std::optional<leadership>>;
 milliseconds jittered(milliseconds interval) {
   std::random_device random;
   std::uniform_real_distribution<double> spread(0.75, 1.25);
-  return milliseconds(
-      static_cast<milliseconds::rep>(static_cast<double>(interval.count()) * spread(random)));
+  return std::chrono::duration_cast<milliseconds>(interval * spread(random));
 }
 
 // Runs until `on_seen` or a timer returns an exit status. It is called on this thread; a store that
@@ -44,12 +33,6 @@ class watcher {
       : options_(options), on_seen_(std::move(on_seen)) {}
 
   int go(store const& where, resource const& name) {
-    for (int const number : {SIGINT, SIGTERM, SIGHUP}) {
-      if (!ignored(number)) signals_.add(number);
-    }
-    signals_.async_wait([this](boost::system::error_code code, int number) {
-      if (!code) end(128 + number);
-    });
     if (options_.timeout) {
       deadline_.expires_after(*options_.timeout);
       deadline_.async_wait([this](boost::system::error_code code) {
@@ -62,19 +45,14 @@ class watcher {
     auto const looking = observe(where, name, told, {.look = jittered(options_.interval)});
     auto const work = asio::make_work_guard(io_);
     io_.run();
-    if (refused_) raise(*refused_);
     return *status_;
   }
 
  private:
   void take(seen_state const& seen) {
-    if (status_ || refused_) return;
-    if (!std::exchange(looked_, true) && !seen) {
-      refused_ = seen.error();
-      io_.stop();
-    } else if (auto const status = on_seen_(seen)) {
-      end(*status);
-    }
+    if (status_) return;
+    if (!std::exchange(looked_, true) && !seen) raise(seen.error());
+    if (auto const status = on_seen_(seen)) end(*status);
   }
   void end(int status) {
     if (!status_) status_ = status;
@@ -84,20 +62,18 @@ class watcher {
   watch_options const& options_;
   judge const on_seen_;
   asio::io_context io_;
-  asio::signal_set signals_{io_};
+  signal_watch signals_{io_, {SIGINT, SIGTERM, SIGHUP}, [this](int number) { end(128 + number); }};
   asio::steady_timer deadline_{io_};
   std::optional<int> status_;
-  std::optional<failure> refused_;
   bool looked_ = false;
 };
 
 std::string line_of(resource const& name, seen_state const& seen, milliseconds elapsed) {
-  std::string const label = in_quotes(name.str());
-  if (!seen)
-    return fmt::format("{} {}: unknown: {}", say(elapsed), label, printable(seen.error().message));
-  if (!*seen) return fmt::format("{} {}: free", say(elapsed), label);
+  auto const begin = fmt::format("{} {}: ", say(elapsed), in_quotes(name.str()));
+  if (!seen) return fmt::format("{}unknown: {}", begin, printable(seen.error().message));
+  if (!*seen) return begin + "free";
   auto const& held = **seen;
-  std::string text = fmt::format("{} {}: held by {}", say(elapsed), label, printable(held.leader));
+  std::string text = fmt::format("{}held by {}", begin, printable(held.leader));
   if (held.term.value != 0) text += fmt::format(", fencing token {}", held.term.value);
   if (held.waiting != 0) text += fmt::format(", {} waiting", held.waiting);
   return text;
@@ -141,13 +117,12 @@ int wait_until_free(store const& where, resource const& name, watch_options cons
     return std::nullopt;
   };
   int const status = watcher(options, judge).go(where, name);
-  bool const given_up = status == static_cast<int>(exit_code::busy);
   if (options.form == output_form::json) {
     nlohmann::ordered_json told{{"resource", name.str()}, {"free", status == 0}};
     if (status != 0) told["holder"] = holder;
     fmt::print("{}\n", json_text(told, json_form::line));
   }
-  if (given_up) {
+  if (status == static_cast<int>(exit_code::busy)) {
     throw command_error(exit_code::busy,
                         fmt::format("{}: still held by {}", in_quotes(name.str()), holder));
   }

@@ -1,26 +1,19 @@
 #include "run/run.hpp"
 
-#include <fmt/format.h>
-#include <signal.h>
 #include <unistd.h>
 
-#include <array>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <herdlock/lock.hpp>
 
-#include "common/boot_alarm.hpp"
-#include "common/duration.hpp"
-#include "common/exit_code.hpp"
-#include "common/guard.hpp"
-#include "common/ignored_signal.hpp"
-#include "common/notice.hpp"
-#include "common/signal_mask.hpp"
-#include "common/stopping.hpp"
-#include "common/warnings.hpp"
+#include "common/arguments.hpp"
+#include "common/signal_watch.hpp"
 #include "run/run_log.hpp"
-#include "run/run_plan.hpp"
+#include "terminal/duration.hpp"
+#include "terminal/notice.hpp"
+#include "terminal/warnings.hpp"
 
 namespace herdlock::cli {
 namespace {
@@ -42,28 +35,16 @@ std::string done_by(lease_info const& seen) {
   return fmt::format("by {} {} ago", seen.holder, say(*seen.done));
 }
 
-std::string left_words(run_step const& next) {
-  return fmt::format("left{} for {} from its grant on", next.how == left_as::done ? " as done" : "",
-                     say(next.time));
-}
-
-constexpr std::array forwarded{SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-                               SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-
 class session {
  public:
   explicit session(run_options const& options);
   int go();
 
  private:
-  void check_once() const;
-  void await_signal();
   void on_signal(int number);
-  acquire_options terms(milliseconds wait) const;
   acquired acquire();
   result<acquired> attempt(milliseconds wait);
   void rest(clock::time_point until, std::stop_token const& ended = {});
-  void keep(lease const& held, clock::time_point until);
   std::optional<lease_info> look();
   std::string who_holds();
   int run_under(lease& held);
@@ -72,11 +53,15 @@ class session {
   template <class T, class Start>
   result<T> wait_for(Start start);
 
+  /// For people, `NAME: TEXT`.
+  void tell(std::string const& text) const { notice(name_ + ": " + text); }
+
   run_options const& options_;
+  std::string const& name_ = options_.work.name.str();
   prepared_command command_;
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
-  asio::signal_set signals_{io_};
+  signal_watch signals_{io_, work_signals, [this](int number) { on_signal(number); }};
   asio::cancellation_signal cancel_;
   clock::time_point granted_{};
   int interrupted_by_ = 0;
@@ -90,42 +75,23 @@ class session {
 
 session::session(run_options const& options)
     : options_(options),
-      command_(options.command),
-      lock_(value_or_raise(try_open_store(options.store_url)), options.name),
-      plan_({options.wait, options.retry, options.min_hold, options.once_per, options.ttl},
+      command_(options.work.command),
+      lock_(value_or_raise(try_open_store(options.work.where.url)), options.work.name),
+      plan_(options.times,
             lock_.where().traits().leaves_leases ? after_work::left : after_work::kept,
             clock::now()),
-      log_(options.name.str(), lock_.where().display_name(), options.log) {
-  // nohup and `&` of a script ignore signals on purpose.
-  for (int const number : forwarded) {
-    // But who has stopped the group must hear of SIGCONT, or it would stay stopped.
-    if (number == SIGCONT || !ignored(number)) signals_.add(number);
-  }
-  await_signal();
+      log_({name_, std::string(owner_token::generate().label()), lock_.where().display_name(),
+            options.work.log}) {
   open_signals();
-}
-
-void session::await_signal() {
-  signals_.async_wait([this](boost::system::error_code code, int number) {
-    if (code) return;
-    await_signal();
-    on_signal(number);
-  });
 }
 
 void session::on_signal(int number) {
   if (guard_) return guard_->forward(number);
-  switch (number) {
-    case SIGCONT:
-      return;
-    case SIGTSTP:
-      ::raise(SIGSTOP);
-      return;
-    default:
-      interrupted_by_ = number;
-      cancel_.emit(asio::cancellation_type::terminal);
-      io_.stop();  // a rest is over, too
-  }
+  if (number == SIGTSTP) ::raise(SIGSTOP);
+  if (number == SIGTSTP || number == SIGCONT) return;
+  interrupted_by_ = number;
+  cancel_.emit(asio::cancellation_type::terminal);
+  io_.stop();  // a rest is over, too
 }
 
 // Runs the loop until one operation is done; signals are handled meanwhile.
@@ -133,33 +99,20 @@ template <class T, class Start>
 result<T> session::wait_for(Start start) {
   std::optional<result<T>> outcome;
   auto done = [&](failure why, T value) {
-    if (why) {
-      outcome.emplace(std::move(why));
-    } else {
-      outcome.emplace(std::move(value));
-    }
+    outcome = why ? result<T>(std::move(why)) : result<T>(std::move(value));
     io_.stop();
   };
   start(
       asio::bind_cancellation_slot(cancel_.slot(), asio::bind_executor(io_.get_executor(), done)));
-  while (!outcome) {
-    io_.restart();
-    io_.run();
-  }
+  run_until(io_, [&] { return outcome.has_value(); });
   return std::move(*outcome);
 }
 
-acquire_options session::terms(milliseconds wait) const {
-  acquire_options terms;
-  terms.ttl = options_.ttl;
-  terms.wait = wait;
-  terms.loss_margin = stopping_times_in(lock_.where(), options_.grace, options_.ttl).notice;
-  terms.max_hold = options_.max_hold;
-  return terms;
-}
-
 result<acquired> session::attempt(milliseconds wait) {
-  acquire_options const asked = terms(wait);
+  acquire_options const asked{.ttl = options_.work.ttl,
+                              .wait = wait,
+                              .loss_margin = options_.work.stopping_in(lock_.where()).notice,
+                              .max_hold = options_.max_hold};
   return wait_for<acquired>([&](auto done) { lock_.async_acquire(asked, std::move(done)); });
 }
 
@@ -172,10 +125,7 @@ void session::rest(clock::time_point until, std::stop_token const& ended) {
     io_.stop();
   });
   std::stop_callback const told(ended, [this] { asio::post(io_, [this] { io_.stop(); }); });
-  while (!over && !interrupted_by_ && !ended.stop_requested()) {
-    io_.restart();
-    io_.run();
-  }
+  run_until(io_, [&] { return over || interrupted_by_ || ended.stop_requested(); });
 }
 
 std::optional<lease_info> session::look() {
@@ -213,7 +163,7 @@ acquired session::acquire() {
     if (next.what == run_step::kind::rest) {
       rest(next.until);
     } else if (!std::exchange(told, true) && ::isatty(STDERR_FILENO)) {
-      notice(fmt::format("{}: waiting, {}", options_.name.str(), who_holds()));
+      tell("waiting, " + who_holds());
     }
     if (interrupted_by_) return {};
     wait = plan_.wait_left(clock::now());
@@ -226,112 +176,106 @@ int session::run_under(lease& held) {
     status = ended;
     io_.stop();
   };
-  auto const [grace, told] = stopping_times_in(lock_.where(), options_.grace, options_.ttl);
-  guard_terms asked{
-      .name = options_.name.str(), .grace = grace, .notice = told, .on_loss = options_.on_loss};
+  auto const [grace, told] = options_.work.stopping_in(lock_.where());
   // `herdlock run … &` in a script: it is in the script's own group, whose terminal it must not
   // take.
-  if (ignored(SIGINT) && ::isatty(STDIN_FILENO) == 0) asked.terminal = job_control::none;
-  asked.tell_loss = [this](auto const& line, auto const& why) { log_.lost(line, why); };
-  asked.tell_trouble = [this](auto const& text) { log_.warns(text); };
+  bool const in_script = ignored(SIGINT) && ::isatty(STDIN_FILENO) == 0;
+  guard_terms asked{
+      .grace = grace,
+      .notice = told,
+      .on_loss = options_.on_loss,
+      .terminal = in_script ? job_control::none : job_control::given,
+      .tell_loss = [this](auto const& text, auto const& why) { log_.lost(text, why); },
+      .tell_trouble = [this](auto const& text) { log_.warn(text); }};
   guard guarded(io_, held, std::move(asked), command_, on_end);
   guard_ = &guarded;
-  while (!status) {
-    io_.restart();
-    io_.run();
-  }
+  run_until(io_, [&] { return status.has_value(); });
   guard_ = nullptr;
   log_.ended(*status);
   return *status;
 }
 
-void session::keep(lease const& held, clock::time_point until) {
-  log_.keeps(std::chrono::ceil<milliseconds>(until - clock::now()));
-  rest(until, held.lost_token());
-}
-
 int session::finish(lease held, int status) {
-  auto const next = plan_.ended(clock::now(), granted_, status);
+  auto const now = clock::now();
+  auto const next = plan_.ended(now, granted_, status);
   bool const in_time = held.valid();
-  if (in_time && next.what == run_step::kind::keep) keep(held, next.until);
+  bool const keeps = in_time && next.what == run_step::kind::keep;
   bool const leaves = in_time && next.what == run_step::kind::leave;
-  signals_.cancel();  // nothing ends the wait for what is given back but the store's timeout
+  if (keeps) {
+    auto const more = std::chrono::ceil<milliseconds>(next.until - now);
+    log_.say(fmt::format("keeps the lease for {} more", say(more)));
+    rest(next.until, held.lost_token());
+  }
+  signals_.close();  // nothing ends the wait for what is given back but the store's timeout
   result<release_reply> const reply = wait_for<release_reply>([&](auto done) {
-    if (leaves) {
-      held.async_leave(next.time, next.how, std::move(done));
-    } else {
-      held.async_release(std::move(done));
-    }
+    if (leaves) return held.async_leave(next.time, next.how, std::move(done));
+    held.async_release(std::move(done));
   });
+  std::string const how =
+      !leaves ? "given back"
+              : fmt::format("left{} for {} from its grant on",
+                            next.how == left_as::done ? " as done" : "", say(next.time));
   bool const ours_no_more = reply && *reply == release_reply::lost;
   log_.released(!reply         ? reply.error()
                 : ours_no_more ? make_failure(errc::lost, "it was another's by then")
                                : failure{},
-                leaves ? left_words(next) : "given back");
-  if (!reply) {
-    notice(fmt::format("{}: not {}, it ends by its ttl: {}", options_.name.str(),
-                       leaves ? left_words(next) : "given back", reply.error().message));
-  }
+                how);
+  if (!reply) tell(fmt::format("not {}, it ends by its ttl: {}", how, reply.error().message));
   warnings_.tell(lock_.where());
-  if (!reply) return status;
-  if (ours_no_more && in_time && next.what == run_step::kind::keep) {
-    notice(fmt::format("{}: the lease was lost before its --min-hold was over ({})",
-                       options_.name.str(), lock_.where().display_name()));
-    return status;
-  }
-  if (ours_no_more && options_.on_loss != loss_policy::ignore) {
-    throw command_error(exit_code::lost, fmt::format("{}: the lease was lost before {} ended ({})",
-                                                     options_.name.str(), options_.command.front(),
-                                                     lock_.where().display_name()));
+  if (ours_no_more && keeps) {
+    tell(fmt::format("the lease was lost before its --min-hold was over ({})",
+                     lock_.where().display_name()));
+  } else if (ours_no_more && options_.on_loss != loss_policy::ignore) {
+    throw command_error(exit_code::lost,
+                        fmt::format("{}: the lease was lost before {} ended ({})", name_,
+                                    command_.name(), lock_.where().display_name()));
   }
   return status;
 }
 
-void session::check_once() const {
-  if (options_.once_per == milliseconds{0} || lock_.where().traits().leaves_leases) return;
-  throw command_error(exit_code::usage,
-                      fmt::format("--once-per: a lease in {} cannot be left behind as done; name "
-                                  "another store, or take --min-hold",
-                                  lock_.where().display_name()));
-}
-
 int session::go() {
-  check_once();
+  if (options_.times.once_per > milliseconds{0} && !lock_.where().traits().leaves_leases) {
+    refuse(
+        "--once-per: a lease in {} cannot be left behind as done; name another store, or take "
+        "--min-hold",
+        lock_.where().display_name());
+  }
   bool const quiet = options_.if_busy == busy_policy::quiet;
-  if (options_.store_named == store_choice::by_default) log_.warns(about_default_store());
+  if (options_.work.where.by_default) log_.warn(about_default_store());
   log_.asks();
   acquired held;
   try {
     held = acquire();
   } catch (command_error const& e) {
     if (!interrupted_by_) {
-      log_.gives_up(make_failure(errc::unavailable, e.what()));
+      log_.gives_up(errc::unavailable, e.what());
       throw;
     }
   }
   if (interrupted_by_) {  // a lease that came after all is given back
-    log_.gives_up(make_failure(errc::canceled, fmt::format("signal {}", interrupted_by_)));
+    log_.gives_up(errc::canceled, fmt::format("signal {}", interrupted_by_));
     return 128 + interrupted_by_;
   }
   log_.notes(lock_.where());
   if (held || !quiet) warnings_.tell(lock_.where());
   if (done_by_) {
-    log_.done_already("done already " + *done_by_);
+    std::string const line = "done already " + *done_by_;
+    log_.say(line);
+    log_.gives_up(errc::unavailable, line);
     return 0;
   }
   if (!held) {
     std::string const holder = who_holds();
     if (interrupted_by_) return 128 + interrupted_by_;
-    auto const line =
-        fmt::format("{}: busy, {} ({}); --wait 30s waits for it", in_quotes(options_.name.str()),
-                    holder, lock_.where().display_name());
-    log_.gives_up(make_failure(errc::unavailable, line));
+    auto const line = fmt::format("{}: busy, {} ({}); --wait 30s waits for it", in_quotes(name_),
+                                  holder, lock_.where().display_name());
+    log_.gives_up(errc::unavailable, line);
     if (quiet) return 0;
     throw command_error(exit_code::busy, line);
   }
   granted_ = clock::now();
   log_.holds(held->fencing());
-  command_.set_environment({{"HERDLOCK_RESOURCE", options_.name.str()},
+  command_.set_environment({{"HERDLOCK_RESOURCE", name_},
                             {"HERDLOCK_FENCING_TOKEN", std::to_string(held->fencing().value)}});
   int const status = run_under(*held);
   if (!held->valid() && (status == static_cast<int>(exit_code::lost) || log_.lost_it()))

@@ -9,11 +9,8 @@ constexpr milliseconds first_pause{100};
 constexpr milliseconds longest_pause{1'000};
 constexpr milliseconds look_for_done{1'000};
 
-// A span that no clock can hold has no end.
-bool endless(milliseconds span) { return span > limits::max_ttl; }
-
 milliseconds left_of(milliseconds span, clock::time_point began, clock::time_point now) {
-  if (endless(span)) return wait_forever;
+  if (span > limits::max_ttl) return wait_forever;  // no clock may hold its end
   auto const left = std::chrono::floor<milliseconds>(began + span - now);
   return std::max(left, milliseconds{0});
 }

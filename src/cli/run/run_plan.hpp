@@ -25,12 +25,12 @@
 
 namespace herdlock::cli {
 
-/// 0 is for what was not asked for.
+/// As the diagram says; 0 is for what was not asked for.
 struct run_times {
-  milliseconds wait{0};   ///< for another's lease; wait_forever: without a limit
-  milliseconds retry{0};  ///< for a store that is away; the same
-  milliseconds min_hold{0};
-  milliseconds once_per{0};  ///< not shorter than min_hold
+  milliseconds wait{0};      ///< for another's lease; wait_forever: without a limit
+  milliseconds retry{0};     ///< for a store that is away; the same
+  milliseconds min_hold{0};  ///< of a lease, at the least
+  milliseconds once_per{0};  ///< of a lease that is left as done; not shorter than min_hold
   milliseconds ttl{0};       ///< what a try without an answer may hold
 };
 
