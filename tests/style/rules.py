@@ -35,7 +35,7 @@ EXCEPTIONS = {
         "what is looked for is how much the wall clocks differ",
     ("no_wall_clock", "include/herdlock/hot_rules.hpp"):
         "people give the times of rules, by their clock",
-    ("no_wall_clock", "src/runtime/cache_rules.cpp"):
+    ("no_wall_clock", "src/cache/fleet/rules.cpp"):
         "people give the times of rules, by their clock",
     ("no_wall_clock", "src/cli/look/show.cpp"):
         "people are told when, by their clock",

@@ -3,8 +3,8 @@
 
 #include <deque>
 
+#include "cache/keys/frame.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_frame.hpp"
 #include "support/as_result.hpp"
 
 namespace herdlock::scripted {

@@ -4,8 +4,8 @@
 #include <system_error>
 #include <thread>
 
+#include "cache/engine/loader_pool.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_loader_pool.hpp"
 #include "support/as_result.hpp"
 #include "support/gate.hpp"
 

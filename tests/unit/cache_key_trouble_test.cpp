@@ -3,9 +3,9 @@
 #include <deque>
 
 #include "algo/key_pauses.hpp"
+#include "cache/engine/shared_looks.hpp"
+#include "cache/keys/kept_answers.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_kept_answers.hpp"
-#include "runtime/shared_looks.hpp"
 #include "support/as_result.hpp"
 
 namespace herdlock::scripted {

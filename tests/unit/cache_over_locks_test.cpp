@@ -1,8 +1,8 @@
 // Claims that are leases of another store.
 #include <deque>
 
+#include "cache/engine/over_locks.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_over_locks.hpp"
 #include "scripted_lease_store.hpp"
 #include "stores/memory/memory_store.hpp"
 #include "support/as_result.hpp"

@@ -2,8 +2,8 @@
 #include <deque>
 
 #include "algo/load_gate.hpp"
+#include "cache/keys/kept_answers.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_kept_answers.hpp"
 #include "support/as_result.hpp"
 
 namespace herdlock::scripted {

@@ -1,0 +1,49 @@
+// The calls of a cache that wait for an answer, and how they end: answered, cancelled, when their
+// time is over, or with the cache.
+#pragma once
+
+#include <boost/intrusive/list.hpp>
+#include <memory>
+
+#include <herdlock/detail/cache_core.hpp>
+
+#include "cache/engine/answers.hpp"
+#include "runtime/timer_queue.hpp"
+
+namespace herdlock::runtime {
+
+class cache_engine;
+
+/// All members on the executor.
+class cache_callers final : private timed {
+ public:
+  /// It outlives this.
+  explicit cache_callers(cache_engine& home);
+  ~cache_callers() override;
+
+  /// It waits from now on. False when too many do.
+  bool add(detail::cache_caller& caller, clock::time_point now);
+  void finish(detail::cache_caller& caller, result<detail::cache_answer> answer);
+  /// Something else than a load ended the call: its time, its cancellation. Answered with that at
+  /// once, but one whose loader runs when that has ended.
+  void end(detail::cache_caller& caller, result<detail::cache_answer> end);
+  void cancel(detail::cache_caller& caller);
+  /// He is in no flight any more, and waits on.
+  void unseat(detail::cache_caller& caller);
+  /// The same; the flight is told when he was the last.
+  void leave_flight(detail::cache_caller& caller);
+  /// The cache is being closed.
+  void end_all();
+
+ private:
+  void on_due(clock::time_point now) override;
+  void warn_of_slow_loads();
+
+  cache_engine& home_;
+  std::shared_ptr<cache_answers> answers_;
+  // In the order of their deadlines, which is that of their coming.
+  boost::intrusive::list<detail::cache_caller> waiting_;
+  bool warned_ = false;
+};
+
+}  // namespace herdlock::runtime
