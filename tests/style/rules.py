@@ -6,6 +6,7 @@ import re
 import async_calls
 import boxes
 import commands
+import decisions
 import documents
 import old_names
 import statements
@@ -293,14 +294,12 @@ def leads_somewhere(tree, file, link):
         return False
     if not anchor or target.suffix != ".md":
         return True
-    prose = re.sub(r"```.*?```", "", target.read_text(), flags=re.DOTALL)
-    headings = re.findall(r"^#+\s+(.*?)\s*#*$", prose, re.MULTILINE)
-    return anchor in {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in headings}
+    return anchor in documents.anchors(target.read_text())
 
 
 ALL = {name.removeprefix("rule_"): rule
        for name, rule in [*globals().items(), *vars(async_calls).items(), *vars(commands).items(),
-                    *vars(documents).items(),
+                    *vars(decisions).items(), *vars(documents).items(),
                     *vars(old_names).items(), *vars(statements).items(),
                     *vars(store_pages).items(), *vars(time_limits).items()]
        if name.startswith("rule_")}

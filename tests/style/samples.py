@@ -27,8 +27,19 @@ Good for one. Not for two.
 
 ## Queue
 
-## Rejected
+## Decisions
 """
+
+# All that had a number: the first on the page of a store, the others on a page of their own.
+NUMBERS = [f"{number:03}" for number in range(1, 108) if number not in (49, 75)]
+PARTS = "\n\n**Context.** a\n\n**Decision.** b\n\n**Consequence.** c\n\n**Rejected.** d\n"
+DECISION = "\n### It's `001`!" + PARTS
+DECISIONS = "# Some\n" + "".join(f"\n## No. {number}{PARTS}" for number in NUMBERS[1:])
+DECISION_INDEX = "docs/decisions/README.md"
+INDEX = "[some](some.md)\n\n| 001 | [a](../stores/sqlite.md#its-001) |\n" + "".join(
+    f"| {number} | [a](some.md#no-{number}) |\n" for number in NUMBERS[1:])
+WHY = "// Why: docs/stores/sqlite.md#its-001\n" + "".join(
+    f"// Why: docs/decisions/some.md#no-{number}\n" for number in NUMBERS[1:30])
 
 
 def body(lines):
@@ -220,14 +231,30 @@ BAD = {
         ("docs/known-bugs.md", "### B1: one\n- `a.Runs` (unit/other_test.cpp)\n"),
     ],
     "decisions": [
-        ("docs/decisions/bad.md", "# Without a number\n"),
-        ("docs/decisions/002-not-listed.md", "# Not listed\n"),
-        ("docs/decisions/001-second-one.md", "# The number of another\n"),
-        ("docs/decisions/001-good-one.md", "# One\n\n**Context.** So it is.\n"),
+        ("docs/decisions/bad.md", "# Not listed\n\n## One" + PARTS),
+        ("docs/decisions/some.md", DECISIONS.replace("**Rejected.** d", "", 1)),
+        ("docs/decisions/some.md", DECISIONS + "\n## No. 002" + PARTS),
+        ("docs/decisions/some.md", DECISIONS + "line\n" * 40),
+        ("docs/stores/sqlite.md", STORE_PAGE + DECISION + "\n### Not listed" + PARTS),
     ],
-    "documents_indexed": [("docs/guide/bad.md", "# Found by nobody\n")],
+    "decision_numbers": [
+        (DECISION_INDEX, INDEX.replace("| 050 |", "| 051 |")),
+        (DECISION_INDEX, INDEX.replace("| 107 |", "| – |")),
+        (DECISION_INDEX, INDEX + "| 108 | [a](some.md#no-002) |\n"),
+        (DECISION_INDEX, INDEX.replace("no-002", "no-000")),
+        (DECISION_INDEX, INDEX.replace("sqlite.md#its-001", "sqlite.md#queue")),
+    ],
+    "named_anchors_exist": [
+        ("src/local/bad.cpp", "// Why: docs/decisions/some.md#no-000\n"),
+        ("src/stores/redis/scripts/bad.lua", "-- Why: docs/decisions/gone.md#no-002\n"),
+        ("cmake/bad.cmake", "# docs/good.md#what-it-was\n"),
+        (DECISION_INDEX, INDEX.replace("some.md#no-002", "some.md#no-050")),
+    ],
+    "documents_indexed": [
+        ("docs/guide/bad.md", "# Found by nobody\n"),
+        ("docs/decisions/bad.md", "# Found by nobody\n"),
+    ],
     "document_length": [
-        ("docs/decisions/001-good-one.md", "line\n" * 41),
         ("docs/guide/bad.md", "line\n" * 81),
         ("docs/architecture.md", "line\n" * 151),
     ],
@@ -295,13 +322,13 @@ GOOD = {
                                '#include "stage/report.hpp"\n\n'
                                'char const* given = "--plot";\n'
                                'listed_scene const stampede_scene{"stampede", given};\n',
-    "docs/stores/sqlite.md": STORE_PAGE,
+    "docs/stores/sqlite.md": STORE_PAGE + DECISION,
     "docs/README.md": "[good](good.md) [sqlite](stores/sqlite.md) [bugs](known-bugs.md)\n"
                       "[why](decisions/README.md)\n",
     "docs/known-bugs.md": "### B1: one\n- `a.Runs` (unit/good_test.cpp)\n",
-    "docs/decisions/README.md": "[One](001-good-one.md); and (001-second-one.md)\n",
-    "docs/decisions/001-good-one.md": "# One\n\n**Context.** a\n\n**Decision.** b\n\n"
-                                      "**Consequence.** c\n\n**Rejected.** d\n",
+    DECISION_INDEX: INDEX,
+    "docs/decisions/some.md": DECISIONS,
+    "src/algo/why.hpp": WHY + "#pragma once\n",
     "include/herdlock/herdlock.hpp": HEAD + "\n#include <herdlock/backend.hpp>\n",
     "include/herdlock/backend.hpp": HEAD + "\n#include <boost/asio/post.hpp>\n#include <memory>\n"
                                          "\n#include <herdlock/types.hpp>\n",
