@@ -8,6 +8,7 @@
 //
 // Pure: no clock, no store. The lease below has its own machine, which renews and knows when the
 // term is lost; `lost` comes so long before the end as the work needs to stop.
+// Why: docs/decisions/election.md#an-election-is-a-table
 #pragma once
 
 #include <array>

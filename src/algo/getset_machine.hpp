@@ -25,6 +25,7 @@
 // loser's GETSET that arrives after the confirmation (the holder is told `lost` at its next
 // renewal; if the loser's ttl is shorter, the key ends too soon); a DEL that is under way longer
 // than `skew`.
+// Why: docs/stores/redis-dialects.md#the-mark-stands-in-blanks-behind-the-time
 #pragma once
 
 #include <optional>

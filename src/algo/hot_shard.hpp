@@ -7,6 +7,7 @@
 //
 // Bounded in memory, whatever comes: its own size, and the texts of 256 keys. Pure; one caller at a
 // time.
+// Why: docs/decisions/hot-keys.md#counters-that-hold-and-a-sketch
 #pragma once
 
 #include <array>

@@ -14,6 +14,7 @@
 // who wait in this process, and is asked to stop when there are none.
 //
 // Pure: the runtime knows the callers and their order, and says of them what is asked here.
+// Why: docs/decisions/cache.md#a-calls-loader-runs-while-the-call-does
 #pragma once
 
 #include <cstddef>

@@ -25,6 +25,7 @@
 // fill() and fence() bound what is not seen of slots. A push is never an order to read.
 //
 // Pure: no clock, no connection, no value.
+// Why: docs/decisions/near-cache.md#the-near-cache-is-a-machine
 #pragma once
 
 #include <algorithm>

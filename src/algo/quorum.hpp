@@ -16,6 +16,7 @@
 //
 // Pure: no clock, no socket. Answers may come in any order, late, or never; each node's first
 // counts.
+// Why: docs/stores/redlock.md#a-majoritys-token-in-one-round
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // The reads of a cache that have not been sent yet: callers of one key share one. So many are under
 // way at once, and the others wait here: a store has a bound of its own, beyond which it refuses.
+// Why: docs/decisions/cache.md#reads-are-shared-until-they-are-sent
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // What a cache knows of the trouble that its stores are in (S9, S15).
+// Why: docs/decisions/cache.md#a-failed-write-leaves-reads-open
 #pragma once
 
 #include <mutex>

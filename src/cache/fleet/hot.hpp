@@ -1,5 +1,6 @@
 // The hot keys of one cache: counts what is asked for, wherever it is answered, and says which keys
 // are hot, so that the near cache keeps them.
+// Why: docs/decisions/hot-keys.md#a-cache-keeps-what-is-hot
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // What people have ruled of the keys of one cache (herdlock/hot_rules.hpp): hears of it, knows
 // what holds now, and says when that changes.
+// Why: docs/decisions/hot-keys.md#rules-are-one-text-with-a-version
 #pragma once
 
 #include <atomic>

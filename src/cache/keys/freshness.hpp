@@ -1,5 +1,6 @@
 // The ages of a cache's framed entries: which of them is served as it is, who refreshes it behind
 // the answer, and who waits for a better value with a stale one at hand.
+// Why: docs/decisions/cache.md#an-entrys-age-is-judged-where-it-is-read
 #pragma once
 
 #include <list>

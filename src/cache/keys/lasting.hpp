@@ -1,4 +1,5 @@
 // The lasting entries of one cache: how many there may be, and when they are loaded anew.
+// Why: docs/decisions/cache.md#lasting-is-a-year-and-a-schedule
 #pragma once
 
 #include <map>

@@ -1,5 +1,6 @@
 // When the entries of a plain cache end: they do not say so themselves, and a hit is to stay one
 // plain read.
+// Why: docs/decisions/cache.md#ends-of-plain-entries-are-remembered
 #pragma once
 
 #include <herdlock/backend.hpp>

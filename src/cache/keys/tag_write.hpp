@@ -1,4 +1,5 @@
 // Makes a tag's record where there is none, where it was made stale, or where it ends too soon.
+// Why: docs/decisions/tags.md#a-tag-is-a-record-that-is-compared
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>

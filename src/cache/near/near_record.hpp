@@ -11,6 +11,7 @@
 //
 // A record may rest on others, as an entry does on those of its tags: it is served while each of
 // them is. So what ends one of them ends any number of records in one step, and nobody lists them.
+// Why: docs/decisions/near-cache.md#near-hits-count-references-apart
 #pragma once
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 //
 // So a fence and the end of a connection need to know nothing of tags: they end records, as they
 // end entries.
+// Why: docs/decisions/tags.md#kept-entries-rest-on-their-tags
 #pragma once
 
 #include <optional>
