@@ -229,6 +229,7 @@ BAD = {
     "guarding_tests_exist": [
         ("docs/known-bugs.md", "### B1: one\n- `a.Sits` (unit/good_test.cpp)\n"),
         ("docs/known-bugs.md", "### B1: one\n- `a.Runs` (unit/other_test.cpp)\n"),
+        ("docs/testing.md", "| one | `a.Sits` (unit/good_test.cpp) |\n"),
     ],
     "decisions": [
         ("docs/decisions/bad.md", "# Not listed\n\n## One" + PARTS),
@@ -250,13 +251,14 @@ BAD = {
         ("cmake/bad.cmake", "# docs/good.md#what-it-was\n"),
         (DECISION_INDEX, INDEX.replace("some.md#no-002", "some.md#no-050")),
     ],
+    "promises_are_tested": [("docs/guarantees.md", "### One holder\n\n### Not promised\n")],
     "documents_indexed": [
         ("docs/guide/bad.md", "# Found by nobody\n"),
         ("docs/decisions/bad.md", "# Found by nobody\n"),
     ],
     "document_length": [
         ("docs/guide/bad.md", "line\n" * 81),
-        ("docs/architecture.md", "line\n" * 151),
+        ("docs/architecture.md", "line\n" * 171),
     ],
     "named_files_exist": [
         ("docs/bad.md", "See `src/local/gone.cpp`.\n"),
