@@ -34,7 +34,7 @@ class deploy : public scene {
   void check() override {
     require_shareable(url_, workers_ + 1);
     if (kill_ && workers_ < 2) {
-      refuse("--kill: the second worker is the first to be killed; use --workers 2 or more");
+      cli::refuse("--kill: the second worker is the first to be killed; use --workers 2 or more");
     }
     if (in_time_ < 0ms) in_time_ = ttl_ + 2 * work_ + 10s;
   }

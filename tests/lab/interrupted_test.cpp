@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <support/child_process.hpp>
+#include <support/redis_server.hpp>
 #include <support/temp_dir.hpp>
 
 #include "lab_command.hpp"
@@ -34,8 +35,8 @@ TEST(Interrupted, EachSceneEnds) {
   auto const file = "sqlite:" + (folder.path() / "store.db").string();
   std::vector<words> const all{
       {"stampede", "--expiries", "1000"},
-      {"hotkey", "--time", "5m"},
-      {"near", "--time", "5m"},
+      {"hotkey", "--time", "2m"},
+      {"near", "--time", "2m", "--store", redis_server::shared().url()},
       {"election"},
       {"deploy", "--jobs", "100000"},
       {"takeover", "--store", file, "--rounds", "1000"},
@@ -46,7 +47,7 @@ TEST(Interrupted, EachSceneEnds) {
       {"failover", "--safe", "--rounds", "1000"},
       {"reconnect", "--time", "5m"},
       {"near-soak", "--events", "10000"},
-      {"freshness", "--generations", "100000"},
+      {"freshness", "--generations", "99999"},
       {"loaders", "--calls", "100000000"},
       {"many", "--rounds", "1000000"},
       {"many-caches", "--caches", "300000"},
@@ -56,7 +57,7 @@ TEST(Interrupted, EachSceneEnds) {
   };
   std::string missing;
   std::istringstream names(run_lab({"help", "--commands"}).out);
-  for (std::string name; names >> name;) {
+  for (std::string program, name; names >> program >> name;) {
     bool const is_known = name == "help" || std::ranges::any_of(all, [&](words const& one) {
                             return one.front() == name;
                           });

@@ -316,7 +316,7 @@ std::string run_command(child_options options) {
 
 std::string find_program(std::string const& name, std::string const& package) {
   if (auto path = look_up(name)) return *path;
-  throw std::runtime_error("the tests need '" + name + "': install the Debian package " + package);
+  throw std::runtime_error("there is no '" + name + "': install the Debian package " + package);
 }
 
 }  // namespace herdlock_test
