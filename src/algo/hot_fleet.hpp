@@ -34,7 +34,7 @@
 
 namespace herdlock::algo {
 
-struct fleet_rules {
+struct fleet_thresholds {
   std::uint64_t threshold = 10'000;  ///< reads a second, of all processes together
   double reads_per_write = 20;       ///< at least; half of it when it is hot
   clock::duration cool_time{0};
@@ -73,7 +73,7 @@ class hot_fleet {
  public:
   static constexpr std::size_t most_processes = 1024;
 
-  explicit hot_fleet(fleet_rules const& rules) : rules_(rules) {}
+  explicit hot_fleet(fleet_thresholds const& thresholds) : thresholds_(thresholds) {}
 
   /// A process has said this, this one or another.
   fleet_hearing hear(fleet_report report, clock::time_point now);
@@ -84,7 +84,7 @@ class hot_fleet {
   /// more than least_to_take_part().
   std::uint64_t least_to_name() const noexcept;
   /// The same before anybody has reported.
-  static std::uint64_t least_to_take_part(fleet_rules const& rules) noexcept;
+  static std::uint64_t least_to_take_part(fleet_thresholds const& thresholds) noexcept;
   bool is_hot(std::string_view key) const { return hot_.find(key) != hot_.end(); }
   /// The keys that are read most, by `low`, the first one most.
   std::vector<fleet_sum> top(std::size_t most) const;
@@ -97,7 +97,7 @@ class hot_fleet {
     std::size_t bytes;  // as it was sent
     clock::time_point heard;
   };
-  struct hot_key_state {
+  struct fleet_hot_since {
     clock::time_point since;
     bool by_sums = false;                        // it was, at some time
     std::optional<clock::time_point> low_since;  // the sums
@@ -125,9 +125,9 @@ class hot_fleet {
   void find_hot(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
   void find_cooled(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
 
-  fleet_rules const rules_;
+  fleet_thresholds const thresholds_;
   std::map<std::uint64_t, member> members_;
-  std::map<std::string, hot_key_state, std::less<>> hot_;
+  std::map<std::string, fleet_hot_since, std::less<>> hot_;
   std::map<std::string, written_key, std::less<>> written_;  // bounded
 };
 

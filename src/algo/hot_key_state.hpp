@@ -19,7 +19,7 @@
 
 namespace herdlock::algo {
 
-struct hot_rules {
+struct hot_thresholds {
   double threshold = 0;  ///< reads a second
   std::uint64_t min_reads = 0;
   double reads_per_write = 0;  ///< at least; half of it when it is hot
@@ -30,17 +30,17 @@ struct hot_rules {
 class hot_key_state {
  public:
   /// The key was used so often in the time since the last tick. A time of zero belongs to the next.
-  void used(hot_uses uses, clock::duration took, hot_rules const& rules) noexcept;
+  void used(hot_uses uses, clock::duration took, hot_thresholds const& thresholds) noexcept;
   /// The key was used, and nobody knows in which time.
   void used_at_times_unknown(hot_uses uses) noexcept;
 
   /// It is to be made hot.
-  bool deserves(hot_rules const& rules) const noexcept;
+  bool deserves(hot_thresholds const& thresholds) const noexcept;
   void make_hot() noexcept;
   bool hot() const noexcept { return hot_; }
 
   /// The half that took this time is over. Returns whether a hot key has cooled by that.
-  bool end_half(clock::duration took, hot_rules const& rules) noexcept;
+  bool end_half(clock::duration took, hot_thresholds const& thresholds) noexcept;
 
   /// In this half and the one before.
   hot_uses in_window() const noexcept { return live_.uses + previous_.uses; }
@@ -59,7 +59,7 @@ class hot_key_state {
     std::uint64_t timed_reads = 0;
   };
 
-  clock::duration next_calm(hot_rules const& rules) const noexcept;
+  clock::duration next_calm(hot_thresholds const& thresholds) const noexcept;
 
   bool hot_ = false;
   std::uint8_t doublings_ = 0;  // of the time that it has to be calm when it cools by writes

@@ -52,7 +52,7 @@ class hot_ledger {
   static constexpr std::size_t most_changes = 2 * most_keys;
 
   /// Throws std::bad_alloc.
-  hot_ledger(hot_rules const& rules, std::size_t most_hot);
+  hot_ledger(hot_thresholds const& thresholds, std::size_t most_hot);
 
   /// Whether this tick ends the half; the shards are to be asked so.
   hot_half begin(clock::time_point now) noexcept;
@@ -94,7 +94,7 @@ class hot_ledger {
   void judge(known_key const& key, entry& one, std::vector<hot_change>& out) noexcept;
   void end_half(std::vector<hot_change>& out) noexcept;
 
-  hot_rules const rules_;
+  hot_thresholds const thresholds_;
   std::size_t const most_hot_;
   std::map<known_key, entry, by_id> entries_;
   std::vector<std::uint64_t> used_;  // by the keys that are not hot; only in make_room()

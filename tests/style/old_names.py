@@ -69,6 +69,8 @@ OLD = [
     Old("outlook", "what is expected of what"),
     Old("server_exam server_checks", "examination"),
     Old("waits", "what waits", STORES, TYPE),
+    Old("hot_rules", "hot_thresholds (a rule is what people say of keys)", ("src/algo",)),
+    Old("fleet_rules", "fleet_thresholds", ("src/algo", "src/cache")),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),

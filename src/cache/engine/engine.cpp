@@ -12,13 +12,14 @@ namespace {
 
 fleet_settings fleet_of(cache_options const& options) {
   auto const& hot = *options.hot_keys;
-  return {.topic = hot_keys_topic(options.prefix),
-          .rules = {.threshold = static_cast<std::uint64_t>(options.fleet_threshold),
-                    .reads_per_write = hot.reads_per_write,
-                    // A sum is of the window before it: so what nobody reads is cool within two.
-                    .cool_time = hot.window * 3 / 4,
-                    .silence = report_store::keeps_for,
-                    .most_hot = hot.max_hot}};
+  return {
+      .topic = hot_keys_topic(options.prefix),
+      .thresholds = {.threshold = static_cast<std::uint64_t>(options.fleet_threshold),
+                     .reads_per_write = hot.reads_per_write,
+                     // A sum is of the window before it: so what nobody reads is cool within two.
+                     .cool_time = hot.window * 3 / 4,
+                     .silence = report_store::keeps_for,
+                     .most_hot = hot.max_hot}};
 }
 
 // Others may have written since a load of before a fence began. One that waits for a slot has not

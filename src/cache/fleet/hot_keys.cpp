@@ -13,7 +13,7 @@ inline namespace v0 {
 namespace detail {
 namespace {
 
-algo::hot_rules rules_of(hot_keys_options const& options) {
+algo::hot_thresholds thresholds_of(hot_keys_options const& options) {
   return {.threshold = options.threshold,
           .min_reads = options.min_reads,
           .reads_per_write = options.reads_per_write,
@@ -68,7 +68,7 @@ hot_keys_core::hot_keys_core(hot_keys_options const& options, std::size_t most_s
                              listener told)
     : told_(std::move(told)),
       counter_(fresh_seed(), most_shards),
-      ledger_(rules_of(options), options.max_hot) {}
+      ledger_(thresholds_of(options), options.max_hot) {}
 
 void hot_keys_core::prepare() {
   counter_.prepare();

@@ -21,7 +21,7 @@ namespace herdlock::runtime {
 
 struct fleet_settings {
   std::string topic;
-  algo::fleet_rules rules;
+  algo::fleet_thresholds thresholds;
 };
 
 /// Keys are without the prefix of the cache. All members on the executor, but for top() and
