@@ -71,6 +71,7 @@ OLD = [
     Old("waits", "what waits", STORES, TYPE),
     Old("hot_rules", "hot_thresholds (a rule is what people say of keys)", ("src/algo",)),
     Old("fleet_rules", "fleet_thresholds", ("src/algo", "src/cache")),
+    Old("hot_list hot_list_reader", "rule_list, rule_list_reader"),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),

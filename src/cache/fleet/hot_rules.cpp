@@ -9,7 +9,7 @@
 #include <herdlock/detail/cache_core.hpp>
 #include <herdlock/rules_store.hpp>
 
-#include "algo/hot_list.hpp"
+#include "algo/rule_list.hpp"
 #include "cache/fleet/rules.hpp"
 #include "runtime/inherited.hpp"
 #include "runtime/on_own_executor.hpp"
@@ -20,8 +20,8 @@ namespace {
 
 constexpr int most_tries_of_a_change = 10;
 
-static_assert(hot_rules::most_rules == algo::hot_list::most_rules);
-static_assert(hot_rules::most_key_bytes == algo::hot_list::most_key_bytes);
+static_assert(hot_rules::most_rules == algo::rule_list::most_rules);
+static_assert(hot_rules::most_key_bytes == algo::rule_list::most_key_bytes);
 static_assert(hot_rule::least_keep == milliseconds(algo::hot_rule::least_keep_ms));
 static_assert(hot_rule::most_keep == milliseconds(algo::hot_rule::most_keep_ms));
 
@@ -88,7 +88,7 @@ hot_rule::action known_action(algo::hot_rule::what does) {
 }
 
 std::string encoded_rules(std::vector<hot_rule> const& rules) {
-  algo::hot_list list;
+  algo::rule_list list;
   for (auto const& one : rules) {
     bool const whole = one.by == hot_rule::match::exact;
     bool const keeps = one.does == hot_rule::action::keep;

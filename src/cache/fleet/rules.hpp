@@ -14,7 +14,7 @@
 
 #include <herdlock/rules_store.hpp>
 
-#include "algo/hot_list.hpp"
+#include "algo/rule_list.hpp"
 #include "algo/warm_up.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/store_core.hpp"
@@ -65,7 +65,7 @@ class cache_rules final : public rules_listener,
   void on_rules(store_rules const& told) override;
   void on_due(clock::time_point now) override;
   void heed(store_rules const& told, std::optional<std::uint64_t> known_at_look);
-  bool take(algo::hot_list list, std::optional<std::uint64_t> known_at_look);
+  bool take(algo::rule_list list, std::optional<std::uint64_t> known_at_look);
   std::uint64_t version() const;
   void look(clock::time_point now);
   void on_found(std::uint64_t known, result<store_rules> const& found);
@@ -88,7 +88,7 @@ class cache_rules final : public rules_listener,
   bool closed_ = false;
 
   mutable std::mutex guard_;
-  algo::hot_list_reader reader_;         // guard_
+  algo::rule_list_reader reader_;        // guard_
   std::atomic<bool> are_there_ = false;  // so that without rules nobody waits for the guard
 };
 
