@@ -72,6 +72,8 @@ OLD = [
     Old("hot_rules", "hot_thresholds (a rule is what people say of keys)", ("src/algo",)),
     Old("fleet_rules", "fleet_thresholds", ("src/algo", "src/cache")),
     Old("hot_list hot_list_reader", "rule_list, rule_list_reader"),
+    # Stores of answers, each by what is in it.
+    Old("cache_answers", "deliveries"),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),

@@ -5,7 +5,7 @@
 namespace herdlock::runtime {
 
 cache_callers::cache_callers(cache_engine& home)
-    : home_(home), answers_(std::make_shared<cache_answers>(home.home().executor())) {}
+    : home_(home), deliveries_(std::make_shared<deliveries>(home.home().executor())) {}
 
 cache_callers::~cache_callers() {
   timer_queue::remove(*this);
@@ -30,7 +30,7 @@ void cache_callers::finish(detail::cache_caller& caller, result<detail::cache_an
   if (caller.is_linked()) waiting_.erase(waiting_.iterator_to(caller));
   caller.seated = false;
   caller.drop_loader();
-  answers_->add(keep, std::move(answer));
+  deliveries_->add(keep, std::move(answer));
 }
 
 void cache_callers::unseat(detail::cache_caller& caller) {

@@ -7,7 +7,7 @@
 
 #include <herdlock/detail/cache_core.hpp>
 
-#include "cache/engine/answers.hpp"
+#include "cache/engine/deliveries.hpp"
 #include "runtime/timer_queue.hpp"
 
 namespace herdlock::runtime {
@@ -40,7 +40,7 @@ class cache_callers final : private timed {
   void warn_of_slow_loads();
 
   cache_engine& home_;
-  std::shared_ptr<cache_answers> answers_;
+  std::shared_ptr<deliveries> deliveries_;
   // In the order of their deadlines, which is that of their coming.
   boost::intrusive::list<detail::cache_caller> waiting_;
   bool warned_ = false;
