@@ -74,6 +74,7 @@ OLD = [
     Old("hot_list hot_list_reader", "rule_list, rule_list_reader"),
     # Stores of answers, each by what is in it.
     Old("cache_answers", "deliveries"),
+    Old("kept_answers answers_kept", "unstored_answers"),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),

@@ -200,7 +200,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   if (closed_) return callers_.finish(*caller, values_->closed_failure());
   bool const joins = flying(flights_, caller->key).has_value();
   bool const is_first = guard == algo::load_guard::guarded && !joins;
-  bool const moves = is_first && answers_kept_.is_moving(caller->key);
+  bool const moves = is_first && unstored_.is_moving(caller->key);
   bool const claims = is_first && !moves;
   auto const use = claims ? trouble_.next_claim(clock::now()) : algo::store_use::ask;
   // Claims failed a moment ago: loads are unguarded until one of them has claimed again.
@@ -211,7 +211,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   }
   bool const refreshes = purpose.is_refresh();
   auto const* const known =
-      answers_kept_.find(caller->key, probe && !refreshes ? algo::load_guard::unguarded : guard);
+      unstored_.find(caller->key, probe && !refreshes ? algo::load_guard::unguarded : guard);
   if (known) {
     if (probe) trouble_.claim_probe_over();
     if (refreshes) return;
@@ -252,7 +252,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
 void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpose) {
   cache_counters::add(counters.refreshes);
   // A value that the store does not take is loaded less and less often.
-  bool const begins = !flying(flights_, caller->key) && answers_kept_.may_be_taken(caller->key);
+  bool const begins = !flying(flights_, caller->key) && unstored_.may_be_taken(caller->key);
   if (begins) launch(caller, algo::load_guard::guarded, purpose);
   // In the flight, or its loader runs already.
   if (begins && (caller->seated || caller->loads || caller->answered)) return;

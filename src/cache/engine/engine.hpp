@@ -21,9 +21,9 @@
 #include "cache/engine/trouble.hpp"
 #include "cache/fleet/hot.hpp"
 #include "cache/keys/freshness.hpp"
-#include "cache/keys/kept_answers.hpp"
 #include "cache/keys/lasting.hpp"
 #include "cache/keys/plain_times.hpp"
+#include "cache/keys/unstored_answers.hpp"
 #include "cache/near/near.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/store_core.hpp"
@@ -152,7 +152,7 @@ class cache_engine final : public closing_listener,
   /// Nothing when the entry cannot be decoded.
   std::optional<found_entry> read(cache_value stored);
   cache_trouble& trouble() { return trouble_; }
-  kept_answers& answers_kept() { return answers_kept_; }
+  unstored_answers& unstored() { return unstored_; }
   void give_up_claim(cache_key key, owner_token owner);
   milliseconds ttl_of(cache_value const& value) const;
 
@@ -189,7 +189,7 @@ class cache_engine final : public closing_listener,
   std::unordered_multimap<std::string_view, load_flight*> live_;
   load_slots slots_;
   cache_trouble trouble_;
-  kept_answers answers_kept_{*values_, settings_.options};
+  unstored_answers unstored_{*values_, settings_.options};
   std::unique_ptr<cache_freshness> freshness_;  // see freshness()
   std::unique_ptr<cache_plain_times> plain_times_;
   std::unique_ptr<cache_lasting> lasting_;  // null when entries end by themselves

@@ -20,7 +20,7 @@ void cache_engine::void_loads(cache_key const& key, stale_copies copies) {
   if (freshness_) freshness_->voided(key, copies);
   if (plain_times_) plain_times_->forget(key);
   flights_.detach(key.str());
-  answers_kept_.erase(key);
+  unstored_.erase(key);
   std::vector<std::shared_ptr<load_flight>> flights;
   for (auto [at, end] = live_.equal_range(key.str()); at != end; ++at) {
     if (auto flight = at->second->weak_from_this().lock()) flights.push_back(std::move(flight));
@@ -106,7 +106,7 @@ void cache_engine::expire_entry(cache_key key, handler<bool> done) {
 
 void cache_engine::fence() {
   flights_.fence();
-  answers_kept_.fence();
+  unstored_.fence();
   if (freshness_) freshness_->tags().fence();
 }
 

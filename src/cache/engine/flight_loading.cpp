@@ -81,7 +81,7 @@ algo::load_result load_flight::judge_loaded(cache_engine& home) {
     what = algo::load_result::unstorable;
   }
   bool const guarded = !unguarded && !machine_.claim_is_lost();
-  auto& answers = home.answers_kept();
+  auto& answers = home.unstored();
   // Where an entry is refreshed it is there, and would be removed.
   bool const is_sent = purpose_.refresh_below != milliseconds{0} || answers.may_be_taken(key_);
   if (what == algo::load_result::storable && guarded && !is_sent) {
@@ -104,14 +104,14 @@ algo::load_result load_flight::judge_loaded(cache_engine& home) {
   bool const unstorable = has_value && what == algo::load_result::unstorable;
   if (unstorable) cache_counters::add(home.counters.unstorable);
   if (unstorable && !outdated_) {
-    answers.add_unstored(key_, {said_.outcome.answer, said_.bytes}, load_began_);
+    answers.add_unstorable(key_, {said_.outcome.answer, said_.bytes}, load_began_);
   }
   if (machine_.claim_is_lost()) cache_counters::add(home.counters.superseded);
   if (unguarded && !outdated_ && !said_.outcome.unfinished) {
     auto const kind =
         said_.outcome.error ? algo::load_answer::load_error : algo::load_answer::loaded;
     auto const add =
-        said_.refused_alone ? &kept_answers::add_refused : &kept_answers::add_unguarded;
+        said_.refused_alone ? &unstored_answers::add_refused : &unstored_answers::add_unguarded;
     (answers.*add)(key_, {said_.answer(kind, key_), said_.bytes}, load_began_);
   }
   return what;

@@ -327,7 +327,7 @@ cache_tags::claims_of_loads cache_tags::void_loads(std::string const& tag, detai
   auto const has_tag = [&](std::vector<std::string> const& names) {
     return std::find(names.begin(), names.end(), tag) != names.end();
   };
-  home_.answers_kept().erase_if([&](std::string_view key) {
+  home_.unstored().erase_if([&](std::string_view key) {
     auto const names = names_of(cache_key(key));
     return names.has_error() || has_tag(*names);
   });

@@ -13,7 +13,7 @@ namespace herdlock::runtime {
 /// What a load came to and the store does not have, because it failed or because the value cannot
 /// be stored. Without this each next caller would load anew: a key that is asked for a thousand
 /// times a second would be loaded as often. All members on the executor of the store.
-class kept_answers {
+class unstored_answers {
  public:
   using answer_type = result<detail::cache_answer>;
 
@@ -22,12 +22,12 @@ class kept_answers {
   /// Of each of the three kinds. The newest answer is kept however large it is.
   static constexpr std::size_t most_bytes = 64 * 1024 * 1024;
   static constexpr std::size_t most_unguarded = 1024;
-  static constexpr std::size_t most_unstored = 64;
+  static constexpr std::size_t most_unstorable = 64;
 
-  kept_answers(store_core& home, cache_options const& options)
+  unstored_answers(store_core& home, cache_options const& options)
       : unguarded_(home, options, {longest_unguarded, {most_unguarded, most_bytes}}),
         refused_(home, options, {longest_unguarded, {most_unguarded, most_bytes}}),
-        unstored_(home, options, {options.error_back_off, {most_unstored, most_bytes}}) {}
+        unstorable_(home, options, {options.error_back_off, {most_unstorable, most_bytes}}) {}
 
   /// An answer, and the bytes that it takes.
   struct sized_answer {
@@ -60,26 +60,26 @@ class kept_answers {
   /// The slot was being moved a moment ago: the key is not claimed.
   bool is_moving(cache_key const& key) const { return moving_.pauses(key.str(), clock::now()); }
   /// A value that cannot be stored: it is loaded anew after error_back_off.
-  void add_unstored(cache_key const& key, sized_answer what, clock::time_point began) {
-    if (began > fenced_) unstored_.add(key, std::move(what));
+  void add_unstorable(cache_key const& key, sized_answer what, clock::time_point began) {
+    if (began > fenced_) unstorable_.add(key, std::move(what));
   }
   /// What answers a call for the key in place of a load of this kind; null when there is none.
   answer_type const* find(cache_key const& key, algo::load_guard guard) const {
-    if (auto const* const unstored = unstored_.find(key)) return unstored;
+    if (auto const* const unstorable = unstorable_.find(key)) return unstorable;
     auto const* const refused = refused_.find(key);
     return refused || guard == algo::load_guard::guarded ? refused : unguarded_.find(key);
   }
   void erase(cache_key const& key) {
     unguarded_.erase(key);
     refused_.erase(key);
-    unstored_.erase(key);
+    unstorable_.erase(key);
     untaken_.forget(key.str());
   }
   template <class Condition>
   void erase_if(Condition&& of_key) {
     unguarded_.erase_if(of_key);
     refused_.erase_if(of_key);
-    unstored_.erase_if(of_key);
+    unstorable_.erase_if(of_key);
   }
   /// What began to be loaded before now answers nobody any more.
   void fence() {
@@ -121,7 +121,7 @@ class kept_answers {
 
   list unguarded_;
   list refused_;
-  list unstored_;
+  list unstorable_;
   algo::key_pauses untaken_;
   algo::key_pauses moving_;
   clock::time_point fenced_ = clock::time_point::min();
