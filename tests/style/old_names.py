@@ -75,6 +75,7 @@ OLD = [
     # Stores of answers, each by what is in it.
     Old("cache_answers", "deliveries"),
     Old("kept_answers answers_kept", "unstored_answers"),
+    Old("recent_answers", "answers_for_a_while"),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),

@@ -3,9 +3,9 @@
 
 #include <herdlock/detail/cache_core.hpp>
 
+#include "algo/answers_for_a_while.hpp"
 #include "algo/key_pauses.hpp"
 #include "algo/load_machine.hpp"
-#include "algo/recent_answers.hpp"
 #include "runtime/store_core.hpp"
 
 namespace herdlock::runtime {
@@ -116,7 +116,7 @@ class unstored_answers {
     store_core& home_;
     cache_options const& options_;
     milliseconds longest_;
-    algo::recent_answers<answer_type> answers_;
+    algo::answers_for_a_while<answer_type> answers_;
   };
 
   list unguarded_;

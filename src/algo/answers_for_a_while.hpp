@@ -22,9 +22,9 @@ struct answer_bounds {
 /// Beyond its bounds the oldest answers go. The newest one is kept however large it is: who has
 /// just got it has it anyway. O(log n) each, but for erase_if, which looks at all.
 template <class T>
-class recent_answers {
+class answers_for_a_while {
  public:
-  explicit recent_answers(answer_bounds bounds) : bounds_(bounds) {}
+  explicit answers_for_a_while(answer_bounds bounds) : bounds_(bounds) {}
 
   /// An answer that takes so many bytes, with its key.
   void add(std::string key, T answer, std::size_t bytes, clock::time_point until) {
