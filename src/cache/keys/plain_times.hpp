@@ -4,7 +4,7 @@
 
 #include <herdlock/backend.hpp>
 
-#include "algo/remembered_times.hpp"
+#include "algo/plain_ends.hpp"
 #include "cache/keys/freshness.hpp"
 
 namespace herdlock::runtime {
@@ -29,7 +29,7 @@ class cache_plain_times {
   void ask(cache_key const& key);
 
   cache_engine& home_;
-  algo::remembered_times known_;
+  algo::plain_ends known_;
 };
 
 }  // namespace herdlock::runtime

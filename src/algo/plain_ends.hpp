@@ -17,7 +17,7 @@ namespace herdlock::algo {
 
 /// O(log n) each. When there is no room a new key looks at a few of those that are remembered, and
 /// is not remembered where none of them has ended.
-class remembered_times {
+class plain_ends {
  public:
   struct span {
     clock::time_point known_since;
@@ -30,7 +30,7 @@ class remembered_times {
     span times{};
   };
 
-  explicit remembered_times(std::size_t most) : most_(most) {}
+  explicit plain_ends(std::size_t most) : most_(most) {}
 
   /// An entry of the key was read. `ask`: the store is to be asked how much time is left to it, and
   /// told() to be called with the number that asked() gives; `wait`: it is being asked, or there is
