@@ -76,6 +76,7 @@ OLD = [
     Old("cache_answers", "deliveries"),
     Old("kept_answers answers_kept", "unstored_answers"),
     Old("recent_answers", "answers_for_a_while"),
+    Old("answers_meanwhile", "stale_copies"),
     Old("remembered_times", "plain_ends"),
     # Pictures.
     Old("lane", "worker", STORES),

@@ -174,8 +174,8 @@ class cache_engine final : public closing_listener,
   void refresh(detail::caller_ptr const& caller, load_purpose purpose);
   void look_for(detail::caller_ptr caller, clock::time_point now);
   template <class Reply, class Send>
-  void write(cache_key const& key, stale_copies copies, handler<Reply> done, Send&& send);
-  void void_loads(cache_key const& key, stale_copies copies);
+  void write(cache_key const& key, voiding how, handler<Reply> done, Send&& send);
+  void void_loads(cache_key const& key, voiding how);
 
   std::shared_ptr<store_core> values_;
   std::shared_ptr<cache_over_locks> over_locks_;  // null when the claims are in the value store

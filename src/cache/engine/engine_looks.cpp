@@ -177,7 +177,7 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
     // this call waits for its load, with the value at hand.
     purpose.caller_waits = !owned();
     if (purpose.caller_waits) {
-      freshness_->meanwhile().keep(*caller, entry.answer, entry.age->times);
+      freshness_->copies().keep(*caller, entry.answer, entry.age->times);
     }
     refresh(caller, purpose);
     waits = purpose.caller_waits && (caller->seated || caller->loads || caller->answered);

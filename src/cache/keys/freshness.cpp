@@ -207,8 +207,8 @@ milliseconds cache_freshness::refresh_below(entry_age const& age) {
   return algo::refresh_below(age.header, age.times, clock::now());
 }
 
-void cache_freshness::voided(cache_key const& key, stale_copies copies) {
-  if (copies == stale_copies::live) return machine_.expired(key.str());
+void cache_freshness::voided(cache_key const& key, voiding how) {
+  if (how == voiding::keeps_copies) return machine_.expired(key.str());
   machine_.invalidated(key.str());
   auto const looks = looks_.find(key.str());
   if (looks != looks_.end()) looks->second.killed_at = ++sequence_;
@@ -291,7 +291,7 @@ result<detail::cache_answer> cache_freshness::best_of(detail::cache_caller& call
                                                       result<detail::cache_answer> const& answer) {
   if (answer.has_error()) {
     // It is good until its entry ends, whatever has become of its load.
-    if (auto had = meanwhile_.end(caller, algo::wait_end::soft_timeout)) return *std::move(had);
+    if (auto had = copies_.end(caller, algo::wait_end::soft_timeout)) return *std::move(had);
   }
   if (waits_.empty()) return answer;
   auto const how = answer.has_error() ? algo::wait_end::error : algo::wait_end::value;
@@ -302,7 +302,7 @@ result<detail::cache_answer> cache_freshness::best_of(detail::cache_caller& call
 }
 
 void cache_freshness::forget(detail::cache_caller& caller) {
-  meanwhile_.end(caller, algo::wait_end::value);
+  copies_.end(caller, algo::wait_end::value);
   if (!waits_.empty()) end_wait(caller, algo::wait_end::value);
 }
 

@@ -15,8 +15,8 @@
 #include "algo/grace_check.hpp"
 #include "algo/near_actions.hpp"
 #include "algo/store_clock.hpp"
-#include "cache/keys/answers_meanwhile.hpp"
 #include "cache/keys/frame.hpp"
+#include "cache/keys/stale_copies.hpp"
 #include "cache/keys/tags.hpp"
 #include "runtime/timer_queue.hpp"
 
@@ -46,7 +46,7 @@ struct shared_failure {
 };
 
 /// What becomes of the stale values that callers of a key have at hand when its loads are voided.
-enum class stale_copies { live, die };
+enum class voiding { keeps_copies, ends_copies };
 
 /// Of a cache with framed entries, or whose entries are loaded anew before they end. All members on
 /// the executor.
@@ -98,13 +98,13 @@ class cache_freshness final : private timed {
   /// Another's loader failed. Its error as the callers are to see it.
   std::string told_of_failure(cache_key const& key, load_backing_off what);
   /// By put, invalidate or expire.
-  void voided(cache_key const& key, stale_copies copies);
+  void voided(cache_key const& key, voiding how);
 
   /// The caller joins a load, and has this one should it take long or fail.
   /// REQUIRES: an entry with an age.
   void keep(detail::caller_ptr const& caller, found_entry const& stale);
   /// Of those who wait for the load that refreshes an entry, until best_of() or forget().
-  answers_meanwhile& meanwhile() noexcept { return meanwhile_; }
+  stale_copies& copies() noexcept { return copies_; }
   /// What the caller is told when the load has ended with this: the answer, or what he has.
   result<detail::cache_answer> best_of(detail::cache_caller& caller,
                                        result<detail::cache_answer> const& answer);
@@ -134,7 +134,7 @@ class cache_freshness final : private timed {
 
   cache_engine& home_;
   algo::freshness_machine machine_;
-  answers_meanwhile meanwhile_{machine_};
+  stale_copies copies_{machine_};
   algo::store_clock clock_;
   cache_tags tags_;
   algo::grace_check grace_check_;

@@ -335,7 +335,7 @@ cache_tags::claims_of_loads cache_tags::void_loads(std::string const& tag, detai
   for (auto [at, end] = loads_.equal_range(tag); at != end; ++at) {
     if (auto flight = at->second.lock()) flights.push_back(std::move(flight));
   }
-  auto const copies = is_end ? stale_copies::die : stale_copies::live;
+  auto const copies = is_end ? voiding::ends_copies : voiding::keeps_copies;
   claims_of_loads claims;
   for (auto const& flight : flights) {
     home_.freshness()->voided(flight->key(), copies);

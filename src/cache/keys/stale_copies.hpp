@@ -12,10 +12,10 @@
 namespace herdlock::runtime {
 
 /// All members on the executor.
-class answers_meanwhile {
+class stale_copies {
  public:
   /// It outlives this.
-  explicit answers_meanwhile(algo::freshness_machine& ages) : ages_(ages) {}
+  explicit stale_copies(algo::freshness_machine& ages) : ages_(ages) {}
 
   void keep(detail::cache_caller& caller, detail::cache_answer const& answer,
             algo::entry_times const& times) {
