@@ -78,6 +78,7 @@ OLD = [
     Old("recent_answers", "answers_for_a_while"),
     Old("answers_meanwhile", "stale_copies"),
     Old("remembered_times", "plain_ends"),
+    Old("late_signal", "signal_outlives_executor"),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),
