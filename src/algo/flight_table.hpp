@@ -90,11 +90,11 @@ class flight_table {
       if (running.waiting >= limits_.max_joiners_per_flight) {
         return {join_outcome::too_many_joiners, {}};
       }
-      return {join_outcome::joined, seat(running, std::move(joiner))};
+      return {join_outcome::joined, add_joiner(running, std::move(joiner))};
     }
     if (flights_.size() >= limits_.max_flights) return {join_outcome::too_many_flights, {}};
     if (limits_.max_joiners_per_flight == 0) return {join_outcome::too_many_joiners, {}};
-    return {join_outcome::leader, seat(launch(key), std::move(joiner))};
+    return {join_outcome::leader, add_joiner(launch(key), std::move(joiner))};
   }
 
   /// Takes one joiner out. The flight stays, and may be joined again, until finish().
@@ -260,7 +260,7 @@ class flight_table {
     return fresh;
   }
 
-  flight_ticket seat(flight& running, Joiner&& joiner) {
+  flight_ticket add_joiner(flight& running, Joiner&& joiner) {
     std::uint32_t at = running.vacant;
     if (at == nowhere) {
       at = static_cast<std::uint32_t>(running.slots.size());

@@ -79,6 +79,7 @@ OLD = [
     Old("answers_meanwhile", "stale_copies"),
     Old("remembered_times", "plain_ends"),
     Old("late_signal", "signal_outlives_executor"),
+    Old("seated unseat", "in_flight, take_out_of_flight"),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),

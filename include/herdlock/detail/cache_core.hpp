@@ -129,7 +129,7 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   bool answered = false;
   bool loads = false;        ///< its loader runs, and belongs to the flight that is named below
   bool missed = false;       ///< it is counted already
-  bool seated = false;       ///< the ticket below is valid
+  bool in_flight = false;    ///< the ticket below is valid
   std::uint64_t flight = 0;  ///< a ticket of the flight table
   std::uint32_t slot = 0;
   std::uint32_t visit = 0;

@@ -40,7 +40,7 @@ class flight_joiner {
 
  private:
   friend class single_flight_core;
-  enum class stage { before, seated, left };
+  enum class stage { before, in_flight, left };
   stage stage_ = stage::before;  // this and what follows: guarded by the core's mutex
   bool leads_ = false;
   failure ended_;

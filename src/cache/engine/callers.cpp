@@ -28,18 +28,18 @@ void cache_callers::finish(detail::cache_caller& caller, result<detail::cache_an
   if (home_.freshness()) home_.freshness()->forget(caller);
   auto const keep = caller.shared_from_this();
   if (caller.is_linked()) waiting_.erase(waiting_.iterator_to(caller));
-  caller.seated = false;
+  caller.in_flight = false;
   caller.drop_loader();
   deliveries_->add(keep, std::move(answer));
 }
 
-void cache_callers::unseat(detail::cache_caller& caller) {
-  if (!std::exchange(caller.seated, false)) return;
+void cache_callers::take_out_of_flight(detail::cache_caller& caller) {
+  if (!std::exchange(caller.in_flight, false)) return;
   home_.flights().leave({{caller.flight}, caller.slot, caller.visit});
 }
 
 void cache_callers::leave_flight(detail::cache_caller& caller) {
-  if (!std::exchange(caller.seated, false)) return;
+  if (!std::exchange(caller.in_flight, false)) return;
   algo::flight_ticket const ticket{{caller.flight}, caller.slot, caller.visit};
   auto const left = home_.flights().leave(ticket);
   if (!left.joiner || left.remaining > 0) return;

@@ -29,7 +29,7 @@ class cache_callers final : private timed {
   void end(detail::cache_caller& caller, result<detail::cache_answer> end);
   void cancel(detail::cache_caller& caller);
   /// He is in no flight any more, and waits on.
-  void unseat(detail::cache_caller& caller);
+  void take_out_of_flight(detail::cache_caller& caller);
   /// The same; the flight is told when he was the last.
   void leave_flight(detail::cache_caller& caller);
   /// The cache is being closed.

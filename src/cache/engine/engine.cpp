@@ -154,7 +154,7 @@ void cache_engine::look_again(detail::caller_ptr caller) {
 
 void cache_engine::look_again(algo::flight_id id) {
   for (auto& caller : flights_.take_joiners(id)) {
-    caller->seated = false;
+    caller->in_flight = false;
     look_again(std::move(caller));
   }
 }
@@ -229,7 +229,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
     if (end.has_error()) cache_counters::add(counters.overloaded);
     return callers_.finish(*caller, std::move(end));
   }
-  caller->seated = true;
+  caller->in_flight = true;
   caller->flight = reply.ticket.flight.value;
   caller->slot = reply.ticket.slot;
   caller->visit = reply.ticket.visit;
@@ -255,7 +255,7 @@ void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpos
   bool const begins = !flying(flights_, caller->key) && unstored_.may_be_taken(caller->key);
   if (begins) launch(caller, algo::load_guard::guarded, purpose);
   // In the flight, or its loader runs already.
-  if (begins && (caller->seated || caller->loads || caller->answered)) return;
+  if (begins && (caller->in_flight || caller->loads || caller->answered)) return;
   if (begins && flying(flights_, caller->key)) return;
   cache_counters::add(counters.refused_refreshes);
   freshness_->refresh_ended(caller->key, purpose.refresh);
@@ -291,7 +291,7 @@ void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const
 void cache_engine::forget(algo::flight_id id) {
   auto* const aged = closed_ ? nullptr : freshness_.get();
   for (auto const& caller : flights_.finish(id)) {
-    caller->seated = false;
+    caller->in_flight = false;
     auto end = best_of(aged, *caller, values_->closed_failure());
     // No loader of his ran for this flight.
     if (end.has_error() && !closed_) {

@@ -180,7 +180,7 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
       freshness_->copies().keep(*caller, entry.answer, entry.age->times);
     }
     refresh(caller, purpose);
-    waits = purpose.caller_waits && (caller->seated || caller->loads || caller->answered);
+    waits = purpose.caller_waits && (caller->in_flight || caller->loads || caller->answered);
     if (!waits) callers_.leave_flight(*caller);
   } else if (use != algo::entry_use::serve) {
     count_miss(*caller, counters);

@@ -60,7 +60,7 @@ bool flight_callers::begin(cache_engine& home, fencing_token fencing, cache_key 
                            deliver_type const& deliver) {
   for (;;) {
     // One who leads a call for many is the first who could claim; he may have left since.
-    bool const is_there = chosen_ && chosen_->seated && chosen_->flight == id_.value;
+    bool const is_there = chosen_ && chosen_->in_flight && chosen_->flight == id_.value;
     bool const is_caches = machine_.next(algo::first_caller::none) == algo::loader_of::cache;
     detail::caller_ptr const* first = is_there ? &chosen_ : nullptr;
     if (!is_there && !is_caches) first = first_who_loads(home);
@@ -85,7 +85,7 @@ bool flight_callers::begin(cache_engine& home, fencing_token fencing, cache_key 
         break;
     }
     chosen_ = nullptr;
-    home.callers().unseat(*caller);
+    home.callers().take_out_of_flight(*caller);
     loading_ = caller;
     caller->loads = true;
     machine_.begun(algo::loader_of::call);
