@@ -6,6 +6,7 @@ import re
 import async_calls
 import boxes
 import commands
+import comment_subjects
 import documents
 import old_names
 import statements
@@ -300,6 +301,7 @@ def leads_somewhere(tree, file, link):
 
 ALL = {name.removeprefix("rule_"): rule
        for name, rule in [*globals().items(), *vars(async_calls).items(), *vars(commands).items(),
+                    *vars(comment_subjects).items(),
                     *vars(documents).items(),
                     *vars(old_names).items(), *vars(statements).items(),
                     *vars(store_pages).items(), *vars(time_limits).items()]
