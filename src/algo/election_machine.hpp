@@ -19,7 +19,7 @@
 
 namespace herdlock::algo {
 
-/// What the driver does.
+/// The action that the driver takes.
 enum class election_action {
   none,
   acquire,     ///< ask the store for a new term
@@ -41,7 +41,7 @@ struct election_row {
   election_action action;
 };
 
-/// What is not in here changes nothing.
+/// An event without a row here changes nothing.
 inline constexpr auto election_table = [] {
   using enum election_state;
   using enum election_event;
@@ -74,10 +74,10 @@ inline constexpr auto election_table = [] {
 
 class election_machine {
  public:
-  /// Something that the present round has reported, or the caller has asked for. The row that was
-  /// taken; nothing when the table has none for it.
+  /// Takes an event that the present round reports, or that the caller asks for. Returns the row
+  /// that was taken; nothing if the table has none for it.
   std::optional<election_row> on(election_event event);
-  /// The same for what was begun in `round`; nothing when that is not the present one.
+  /// The same for an event of `round`; nothing if that is not the present round.
   std::optional<election_row> on(election_event event, std::uint64_t round);
   /// The caller's last word: a resignation, behind which no campaign begins any more. It counts
   /// whether one has begun or not.

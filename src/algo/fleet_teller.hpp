@@ -20,10 +20,10 @@
 
 namespace herdlock::algo {
 
-/// What a process knows of its fleet when it reports.
+/// The fleet as a process knows it when it reports.
 struct fleet_view {
   std::uint64_t least = 1;    ///< hot_fleet::least_to_name()
-  std::size_t processes = 1;  ///< that report, as far as it knows
+  std::size_t processes = 1;  ///< those that report, as far as it knows
 };
 
 class fleet_teller {
@@ -35,8 +35,8 @@ class fleet_teller {
   /// `process`: a random number.
   explicit fleet_teller(std::uint64_t process) noexcept : process_(process) {}
 
-  /// What is to be sent now. `known`: of this process, in any order; `uncounted`: the reads a
-  /// second, at most, of a key that is not among them.
+  /// The report that is due now, if any. `known`: the keys of this process, in any order;
+  /// `uncounted`: the reads a second, at most, of a key that is not among them.
   std::optional<fleet_report> report(std::vector<fleet_key> known, std::uint64_t uncounted,
                                      fleet_view const& fleet, clock::time_point now);
 

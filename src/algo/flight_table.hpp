@@ -1,4 +1,4 @@
-// Who waits for which running load: one flight per key, joined by everyone who wants the same key.
+// The callers that wait for each running load: one flight per key, joined by all who want that key.
 //
 // Pure: it starts nothing, waits for nothing and locks nothing. The owner (single_flight, cache)
 // guards it, runs the operation for whoever was told `leader`, and hangs its own state for each
@@ -65,8 +65,8 @@ struct join_reply {
   }
 };
 
-/// What leave() found: the joiner it took out (nothing for a stale ticket: its result is already
-/// on the way) and how many are still waiting for the flight.
+/// The result of leave(): the joiner that it took out (nothing for a stale ticket: its result is
+/// already on the way), and how many still wait for the flight.
 template <class Joiner>
 struct leave_reply {
   std::optional<Joiner> joiner;
@@ -128,7 +128,7 @@ class flight_table {
 
   void fence() noexcept { ++fences_; }
   /// flying(), which detaches the key's flight first if it is from before the last fence() and has
-  /// begun, by its state. Whoever fences calls it instead, and in front of each join().
+  /// begun, by its state. An owner that fences calls it instead, and in front of each join().
   template <class Condition>
   std::optional<flight_id> flying_since_fence(std::string_view key, Condition&& has_begun) {
     auto found = by_key_.find(key);
@@ -157,8 +157,8 @@ class flight_table {
     return all;
   }
 
-  /// Who came first of those who are still there and for whom this holds, or null. Valid until the
-  /// next call.
+  /// The first joiner that is still in the flight and for which this holds, or null. Valid until
+  /// the next call.
   template <class Condition>
   Joiner* first_of(flight_id id, Condition&& holds) {
     flight* running = find(id);

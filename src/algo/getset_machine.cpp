@@ -60,8 +60,8 @@ getset_action getset_machine::finish(getset_outcome outcome, milliseconds remain
   return {kind::finish};
 }
 
-// What is no time never expires. Other clients work until the very time in their key, by clocks
-// that may be `skew` behind ours.
+// A value that is no time never expires. Other clients work until the very time in their key, by
+// clocks that may be `skew` behind ours.
 bool getset_machine::is_expired(std::optional<unix_time> end, unix_time now) const {
   return end && now > *end + terms_.skew;
 }
@@ -85,7 +85,7 @@ getset_action getset_machine::resume(getset_reply const& reply, unix_time now) {
     case step::bid:
       return after_bid(reply, now);
     case step::confirm:
-      // Whatever was there: the bid, or what a loser put over it. The bid had won.
+      // The reply does not matter: it is the bid, or what a loser put over it. The bid had won.
       return finish(getset_outcome::granted);
     case step::look_before:
       return after_look_before(reply, now);

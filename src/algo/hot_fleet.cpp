@@ -8,7 +8,7 @@
 namespace herdlock::algo {
 namespace {
 
-// Of the reads of a key that has the threshold: what those tell of who have to name it.
+// The share of a key's reads that reports must cover, when it is exactly at the threshold.
 constexpr double told_of = 0.75;
 constexpr std::uint64_t parts_of_threshold = 100;
 constexpr int most_fleet_doublings = 6;
@@ -52,7 +52,7 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
       sum.low += each.low;
       sum.high += each.high;
       sum.rest += one.newest.rest;
-      // Each process that keeps it is told of all its writes, others know of their own.
+      // Each process that keeps the key is told of all its writes, others know of their own.
       if (is_hot(each.key) || each.kept_ms > 0) {
         sum.told_writes = std::max(sum.told_writes, each.writes);
       } else {
@@ -64,7 +64,7 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
       sum.announced = sum.announced || each.hot;
     }
   }
-  // Of the processes that do not name it.
+  // The processes that do not name a key may read it, too: each at most its `rest`.
   for (auto& [key, sum] : sums) {
     sum.high += rest - sum.rest;
     sum.writes = std::max(sum.told_writes, sum.own_writes);
@@ -72,7 +72,7 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
   return sums;
 }
 
-// At that share of what makes a key hot, or above.
+// The key has that share of what makes a key hot, or more.
 bool hot_fleet::is_read(key_sum const& sum, double share) const noexcept {
   return has_reads(sum, share) && !is_written_too_often(sum, share);
 }
@@ -89,8 +89,8 @@ clock::duration hot_fleet::calm_for(int doublings) const noexcept {
   return thresholds_.cool_time * (2 << doublings);
 }
 
-// What was hot for longer than it had to be calm before, or calm for that long behind it, begins
-// anew.
+// The writes of a key are forgotten if it was hot for longer than it had to be calm before, or was
+// calm for that long afterwards.
 void hot_fleet::forget_old_writes(std::string_view key, clock::time_point since,
                                   clock::time_point now) {
   auto const at = written_.find(key);
@@ -125,7 +125,7 @@ std::vector<fleet_change> hot_fleet::advance(clock::time_point now) {
   return changes;
 }
 
-// Where there is no room for all, those that are read most.
+// If there is no room for all keys, those that are read most become hot.
 void hot_fleet::find_hot(key_sums const& sums, clock::time_point now,
                          std::vector<fleet_change>& out) {
   std::vector<key_sums::value_type const*> found;
@@ -151,7 +151,7 @@ void hot_fleet::find_hot(key_sums const& sums, clock::time_point now,
   }
 }
 
-// Who announces a key has waited before it says that it is not hot any more.
+// A process that announces a key has waited before it says that the key is not hot any more.
 void hot_fleet::find_cooled(key_sums const& sums, clock::time_point now,
                             std::vector<fleet_change>& out) {
   for (auto at = hot_.begin(); at != hot_.end();) {
@@ -169,7 +169,7 @@ void hot_fleet::find_cooled(key_sums const& sums, clock::time_point now,
       continue;
     }
     forget_old_writes(at->first, since, now);
-    // Whoever is hardly read does not come and go by writes.
+    // A key that is hardly read does not come and go by writes.
     bool const is_read_enough = named && (!by_sums || has_reads(found->second, 0.5));
     if (is_read_enough && is_written_too_often(found->second, 0.5)) cool_by_writes(at->first, now);
     out.push_back({fleet_change::kind::cooled, at->first});

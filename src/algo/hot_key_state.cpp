@@ -23,7 +23,7 @@ void hot_key_state::used(hot_uses uses, clock::duration took,
   live_.uses += uses;
   live_.timed_reads = add_up(live_.timed_reads, uses.reads);
   if (hot_) hot_for_ = add_up(hot_for_, took);
-  // One that was far ahead once is judged anew.
+  // A key that was far ahead once is judged anew.
   if (run_.took >= thresholds.half) run_ = {};
   run_.reads = add_up(run_.reads, uses.reads);
   run_.took = add_up(run_.took, took);
@@ -52,7 +52,7 @@ bool hot_key_state::end_half(clock::duration took, hot_thresholds const& thresho
   bool const hardly_read = double(live_.timed_reads) < reads_in(took, thresholds.threshold / 2);
   previous_ = live_;
   live_ = {};
-  // Of one that was never hot, writes count in the window alone: the first load of a key is one.
+  // Writes of a key that was never hot count in the window alone: its first load is a write.
   bool const was_calm = calm_after_ == clock::duration(0);
   calm_after_ = std::max(calm_after_ - took, clock::duration(0));
   if (written && (hot_ || !was_calm)) {

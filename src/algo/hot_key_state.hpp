@@ -4,11 +4,11 @@
 // and min_reads times in all. So a burst is told from chance after min_reads ÷ rate and one tick.
 //
 // Cooled, slowly: for three halves of a window, one after the other, each as a whole was read at
-// less than half the threshold's rate, or was written too often. What is written often is not worth
-// being kept where it is read, and comes back only when it has been calm for three halves. Who
-// keeps it sees the writes of others, and nobody else does: so it seems to be calm as soon as it is
-// not kept any more. If it is soon written too often again it comes back after twice that time, and
-// so on, up to 192 halves.
+// less than half the threshold's rate, or was written too often. A key that is written often is not
+// worth being kept where it is read, and comes back only when it has been calm for three halves. A
+// process that keeps the key sees the writes of others, and no other process does: so the key seems
+// to be calm as soon as it is not kept any more. If it is soon written too often again it comes
+// back after twice that time, and so on, up to 192 halves.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class hot_key_state {
   /// The key was used, and nobody knows in which time.
   void used_at_times_unknown(hot_uses uses) noexcept;
 
-  /// It is to be made hot.
+  /// The key is to be made hot.
   bool deserves(hot_thresholds const& thresholds) const noexcept;
   void make_hot() noexcept;
   bool hot() const noexcept { return hot_; }
@@ -42,9 +42,9 @@ class hot_key_state {
   /// The half that took this time is over. Returns whether a hot key has cooled by that.
   bool end_half(clock::duration took, hot_thresholds const& thresholds) noexcept;
 
-  /// In this half and the one before.
+  /// The uses in this half and the one before.
   hot_uses in_window() const noexcept { return live_.uses + previous_.uses; }
-  /// Of these reads, those at known times.
+  /// The reads in the window whose times are known.
   std::uint64_t timed_reads() const noexcept {
     return add_up(live_.timed_reads, previous_.timed_reads);
   }

@@ -7,7 +7,7 @@
 namespace herdlock::algo {
 namespace {
 
-// Nothing if the time went back. As long as can be if it went on for longer.
+// Nothing if the time went back; the longest duration if more time has passed.
 std::optional<clock::duration> between(clock::time_point from, clock::time_point to) noexcept {
   if (to < from) return std::nullopt;
   clock::rep took = 0;
@@ -66,8 +66,8 @@ bool hot_ledger::make_room() noexcept {
   return true;
 }
 
-// Of a tick that is held up between begin() and the shards, the reports have uses of more time than
-// it knew of when it began. They are counted to that time here, and the next tick's once more.
+// If a tick is delayed after begin(), the shards report uses of a longer time than it knew of then.
+// So its time goes up to `now` here, and the next tick counts that stretch once more.
 void hot_ledger::advance(clock::time_point now, std::vector<hot_change>& out) noexcept {
   out.clear();
   took_ = last_ ? between(*last_, now) : std::nullopt;

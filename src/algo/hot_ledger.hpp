@@ -34,7 +34,7 @@ struct hot_change {
   std::uint64_t hash;
 };
 
-/// What is known of one key.
+/// The counts of one key.
 struct hot_key_report {
   hot_text key;
   std::uint64_t hash;
@@ -54,11 +54,11 @@ class hot_ledger {
   /// Throws std::bad_alloc.
   hot_ledger(hot_thresholds const& thresholds, std::size_t most_hot);
 
-  /// Whether this tick ends the half; the shards are to be asked so.
+  /// Begins a tick. Returns whether it ends the half, which the shards are to be told.
   hot_half begin(clock::time_point now) noexcept;
-  /// False: the key is not known, for lack of memory, or since all that are known are hot.
+  /// Returns false if the key is not counted: memory is short, or all known keys are hot.
   bool add(hot_key_id const& key, hot_uses uses) noexcept;
-  /// What has changed, into `out`. REQUIRES: its capacity is most_changes. `now`: after the last
+  /// Writes the changes into `out`. REQUIRES: its capacity is most_changes. `now`: after the last
   /// report.
   void advance(clock::time_point now, std::vector<hot_change>& out) noexcept;
 

@@ -20,19 +20,19 @@
 
 namespace herdlock::algo {
 
-/// What a grant sent at `sent` proves at most: the ttl less 1 % + 2 ms for clocks that run at
-/// different speeds (the margin of the Redlock description).
+/// The end of what a grant that was sent for at `sent` proves: the ttl less 1 % + 2 ms, for clocks
+/// that run at different speeds (the margin of the Redlock description).
 clock::time_point proved_until(clock::time_point sent, milliseconds ttl);
 
-/// So long before the end the loss is signalled at the latest, since the signal takes time, too: 1
-/// % of the term, between 5 ms and 100 ms; of a term of less than 50 ms, a tenth.
+/// How long before the end the loss is signalled at the latest, since the signal takes time, too: 1
+/// % of the term, between 5 ms and 100 ms; a tenth of a term of less than 50 ms.
 clock::duration loss_lead(milliseconds term);
 
 /// When a store has a new connection, its leases are renewed within so long: another server may
 /// answer there, or one that has forgotten. A tenth of the shortest ttl, at most 1 s.
 clock::duration new_connection_window(milliseconds shortest_ttl);
 
-/// What a grant proves: `ttl` from `since` on.
+/// The time that a grant proves: `ttl` from `since` on.
 struct lease_term {
   clock::time_point since;
   milliseconds ttl;
@@ -50,7 +50,7 @@ struct lease_terms {
   bool renews = true;
 };
 
-/// What the driver is to do now.
+/// The action that the driver takes now.
 struct lease_action {
   enum class kind {
     wait,   ///< call tick() at `at`

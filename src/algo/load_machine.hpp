@@ -44,8 +44,8 @@ struct load_settings {
   milliseconds store_patience{100};  ///< how long a known result waits for the store's answer
 };
 
-/// What the runtime is to start. At most one per plan, and (but for `extend`, which runs beside
-/// the loader) one at a time.
+/// The call that the runtime is to start. At most one per plan, and (but for `extend`, which runs
+/// beside the loader) one at a time.
 enum class load_call {
   none,
   take_slot,       ///< queue for a load slot of the kind guard() says; answer with slot_granted
@@ -79,7 +79,7 @@ struct load_plan {
   bool clean_up = false;     ///< the claim may still stand: end it in the background
 };
 
-/// What the loader came back with.
+/// The result with which the loader came back.
 enum class load_result {
   storable,    ///< a value, or "there is no such thing", with its encoding
   unstorable,  ///< a value that is too large or cannot be encoded

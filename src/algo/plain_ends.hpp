@@ -36,7 +36,7 @@ class plain_ends {
   /// told() to be called with the number that asked() gives; `wait`: it is being asked, or there is
   /// no room.
   found look(std::string_view key, clock::time_point now);
-  /// Of the last look() that said `ask`.
+  /// The number of the question that the last look() with `ask` began.
   std::uint64_t asked() const noexcept { return last_asked_; }
   /// The store's answer to the question of that number; nothing when it had none. An answer that
   /// was overtaken by stored() or forget() changes nothing.
@@ -45,10 +45,10 @@ class plain_ends {
 
   /// An entry was stored by this process.
   void stored(std::string_view key, span const& times);
-  /// Whatever was known of its entry is so no more.
+  /// The end of its entry is not known any more.
   void forget(std::string_view key);
 
-  /// A load took so long: what a load of a key is taken to last that was not loaded here.
+  /// A load took so long. So long a load is taken to last of a key that was not loaded here.
   void loaded_in(clock::duration load_time) { last_load_time_ = load_time; }
   std::size_t size() const noexcept { return entries_.size(); }
   /// How many entries have been looked at to make room: sweep_hand::looks for each key at most.

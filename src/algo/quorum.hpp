@@ -42,7 +42,7 @@ struct node_grant {
   milliseconds left;      ///< at least so much from the time the request was sent
 };
 
-/// What the driver is to do now.
+/// The action that the driver takes now.
 struct quorum_action {
   enum class verdict {
     none,     ///< wait
@@ -111,7 +111,7 @@ class quorum_grant {
   milliseconds left_{0};
 };
 
-/// What a majority says to a yes-or-no question (renew, release).
+/// The answer of a majority to a yes-or-no question (renew, release).
 class quorum_tally {
  public:
   enum class verdict {

@@ -1,5 +1,5 @@
-// What people know of keys in advance: which are to be kept in the processes, and which never; for
-// a time, if they say so.
+// The rules of people for keys: which are to be kept in the processes, and which never; for a time,
+// if they say so.
 //
 // A list has a version, and the newest one that came counts, in whatever order they come. Where
 // several rules are for one key, `deny` wins over all others.
@@ -26,7 +26,7 @@ struct hot_rule {
   };
   enum class match { exact, prefix };
 
-  /// The last one that a wall clock in nanoseconds has.
+  /// The latest time that a wall clock in nanoseconds has.
   static constexpr std::uint64_t latest_ms = 9'223'372'036'854;
   static constexpr std::uint64_t least_keep_ms = 1'000;
   static constexpr std::uint64_t most_keep_ms = 86'400'000;
@@ -36,7 +36,7 @@ struct hot_rule {
   std::string key;
   std::uint64_t from_ms = 0;   ///< 0: since ever
   std::uint64_t until_ms = 0;  ///< 0: for ever
-  /// Of `keep` alone: how long an entry lives, at most, beyond the expiry that was seen first.
+  /// For `keep` alone: how long an entry lives, at most, beyond the expiry that was seen first.
   std::uint64_t keep_at_most_ms = 0;
 
   bool holds(std::uint64_t now_ms) const noexcept {
@@ -58,14 +58,14 @@ struct rule_list {
   friend bool operator==(rule_list const&, rule_list const&) = default;
 };
 
-/// As it is stored: a line that begins with `herdlock hot keys 1`, and the version; then a line for
-/// each rule: what it does, exact or prefix, from, until, of `keep` its bound, and the key, with
-/// what is no plain character as %XX.
+/// The list as it is stored: a line that begins with `herdlock hot keys 1`, and the version; then a
+/// line for each rule: what it does, exact or prefix, from, until, the bound of `keep`, and the
+/// key, with each character that is not plain as %XX.
 std::string encode(rule_list const& list);
-/// Nothing for what is no such text, is beyond the bounds, or has a rule that is not known.
+/// Nothing if the text is no such list, is beyond the bounds, or has a rule that is not known.
 std::optional<rule_list> decode_list(std::string_view text);
 
-/// What the rules say of one key.
+/// The verdict of the rules on one key.
 struct hot_verdict {
   bool pinned = false;
   bool denied = false;
@@ -82,11 +82,11 @@ class rule_list_reader {
   rule_list_reader(rule_list_reader&&) = default;
   rule_list_reader& operator=(rule_list_reader&&) = default;
 
-  /// False: it is no newer than what is known.
+  /// Takes a list. Returns false if it is no newer than the known one.
   bool take(rule_list list);
-  /// The same of what a look at the store found, which began when `known` was the newest version.
-  /// It counts also when it is older, unless a newer one came meanwhile: a message can be
-  /// anybody's, and a server that took over may not have the last ones.
+  /// Takes a list that a look at the store found; the look began when `known` was the newest
+  /// version. The list counts also when it is older, unless a newer one came meanwhile: a message
+  /// can be anybody's, and a server that took over may not have the last ones.
   bool take_found(rule_list list, std::uint64_t known);
 
   /// O(log n) in the rules, and up to 256 steps through prefixes that begin alike.

@@ -72,7 +72,7 @@ milliseconds refresh_below(entry_header const& header, entry_times const& times,
   auto const grace = std::min(header.grace, limits::max_ttl - ttl);
   auto const in_grace = grace + std::min(late_write, ttl / 4);
   bool const expired = header.state == header_state::expired;
-  // Whoever made it stale may have kept it for longer than its own grace.
+  // The process that made it stale may have kept it for longer than its own grace.
   if (expired && times.ends == cannot_be_judged) return limits::max_ttl;
   if (!expired && now >= times.expires) return in_grace;
   // One that `expire` made stale may be kept for longer than its own grace.

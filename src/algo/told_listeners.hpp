@@ -1,7 +1,7 @@
-// Who listens to what a store is asked for again and again: each hears what is newer than all that
-// it has heard.
+// The listeners to what a store is asked for again and again: each hears what is newer than all
+// that it has heard.
 //
-// Pure: whoever drives it asks the store for the rows behind from(), and gives them to tell().
+// Pure: the driver asks the store for the rows behind from(), and gives them to tell().
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace herdlock::algo {
 
-/// What was told on a topic. `at` grows from one to the next, over all topics.
+/// A message that was told on a topic. `at` grows from one to the next, over all topics.
 struct told_row {
   std::int64_t at = 0;
   std::string topic;

@@ -12,7 +12,7 @@ void warm_up::want(std::vector<wish> const& wishes) {
     if (known != keys_.end() && known->second.from_ms >= one.from_ms) continue;
     auto const old = before.find(one.key);
     state next = old != before.end() ? old->second : state();
-    // What was there in time for one may not be there for the other.
+    // A value that was there in time for one rule may not be there for the other.
     if (next.from_ms < one.from_ms) next.is_done = false;
     next.from_ms = one.from_ms;
     keys_[one.key] = next;
