@@ -55,7 +55,7 @@ void cache_callers::end(detail::cache_caller& caller, result<detail::cache_answe
     leave_flight(caller);
     return finish(caller, std::move(end));
   }
-  // What it was given is in use.
+  // The loader of the call still runs: the call is answered when that has ended.
   caller.end = std::make_unique<result<detail::cache_answer>>(std::move(end));
   if (caller.is_linked()) waiting_.erase(waiting_.iterator_to(caller));
   if (auto* const flight = home_.flights().state({caller.flight})) {
@@ -79,7 +79,7 @@ void cache_callers::on_due(clock::time_point now) {
                      "no value for " + late->key.str() + " from " + store.display_name() +
                          " or its loader within " + std::to_string(home_.options().wait.count()) +
                          " ms (a loader that asks for its own key waits for itself)");
-    // What one whose loader runs has at hand is judged when that has ended.
+    // The value that a caller has at hand is judged when his loader, if it runs, has ended.
     if (home_.freshness() && !late->loads) why = home_.freshness()->best_of(*late, why);
     bool const counts = late->wish != detail::caller_wish::refresh;
     if (why.has_error() && counts) cache_counters::add(home_.counters.timed_out);

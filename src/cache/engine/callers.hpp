@@ -21,16 +21,16 @@ class cache_callers final : private timed {
   explicit cache_callers(cache_engine& home);
   ~cache_callers() override;
 
-  /// It waits from now on. False when too many do.
+  /// The caller waits from now on. Returns false if too many wait.
   bool add(detail::cache_caller& caller, clock::time_point now);
   void finish(detail::cache_caller& caller, result<detail::cache_answer> answer);
-  /// Something else than a load ended the call: its time, its cancellation. Answered with that at
-  /// once, but one whose loader runs when that has ended.
+  /// Something else than a load ended the call: its time, its cancellation. It is answered with
+  /// that at once; while its loader runs, when that has ended.
   void end(detail::cache_caller& caller, result<detail::cache_answer> end);
   void cancel(detail::cache_caller& caller);
-  /// He is in no flight any more, and waits on.
+  /// The caller leaves the flight, and waits on.
   void take_out_of_flight(detail::cache_caller& caller);
-  /// The same; the flight is told when he was the last.
+  /// The same; the flight is told when the caller was the last.
   void leave_flight(detail::cache_caller& caller);
   /// The cache is being closed.
   void end_all();

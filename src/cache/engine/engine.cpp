@@ -112,7 +112,7 @@ void cache_engine::on_closing() {
     flight->close();
   }
   callers_.end_all();
-  // What a loader comes to from now on goes to its call alone.
+  // The outcome of a loader goes to its call alone from now on.
   back_->shut();
 }
 
@@ -180,7 +180,7 @@ void cache_engine::look_for(detail::caller_ptr caller, clock::time_point now) {
   if (caller->answered) return;
   if (closed_) return callers_.finish(*caller, values_->closed_failure());
   if (caller->wish == detail::caller_wish::load) {
-    // Where there is a value to be served meanwhile, it is looked for.
+    // If there may be a value to be served meanwhile, it is looked for.
     auto const running = flying(flights_, caller->key);
     if (running && !(*flights_.state(*running))->behind_answer()) {
       count_miss(*caller, counters);
@@ -304,7 +304,7 @@ void cache_engine::forget(algo::flight_id id) {
 
 std::optional<found_entry> cache_engine::read(cache_value stored) {
   found_entry entry;
-  // What the other format keeps is none of ours.
+  // An entry of the other format is none of ours.
   bool readable = is_framed(options()) ? freshness_->open(stored, entry.age) : !is_framed(stored);
   if (readable && std::holds_alternative<absent>(stored)) {
     entry.answer.kind = detail::entry_kind::absent;

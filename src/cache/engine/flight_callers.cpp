@@ -125,7 +125,7 @@ algo::load_end flight_callers::ended(cache_engine& home, detail::load_outcome co
       sharer_ = caller;
       break;
     case algo::own_answer::looks_again:
-      // What it had is no answer any more.
+      // The value that the caller had is no answer any more.
       if (home.freshness()) home.freshness()->forget(*caller);
       home.look_again(caller);
       break;

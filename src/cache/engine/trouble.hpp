@@ -1,4 +1,4 @@
-// What a cache knows of the trouble that its stores are in (S9, S15).
+// The trouble that the stores of a cache are in, as far as it knows (S9, S15).
 #pragma once
 
 #include <mutex>

@@ -78,7 +78,7 @@ void cache_hot::on_due(clock::time_point now) {
   }
   fill_free_places();
   if (closed_) return;
-  // What nobody reads any more cools.
+  // A key that nobody reads any more cools.
   if (!hot_.empty()) return home_->timers().schedule(*this, next_tick_);
   if (!near_.on_hot) return;
   pause_ = core_->is_used() ? tick : std::min(2 * pause_, slow_tick);

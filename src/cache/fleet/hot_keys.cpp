@@ -26,8 +26,8 @@ std::uint64_t fresh_seed() {
   return std::uint64_t(random()) << 32 | random();
 }
 
-// What is counted for it lasts for half a window: a key at the threshold's rate has to be read
-// min_reads times in that.
+// The reads that make a key hot are counted for half a window: a key at the threshold's rate has to
+// be read min_reads times in that.
 void check_reachable(hot_keys_options const& options, std::string_view owner) {
   auto const half_ms = static_cast<double>(options.window.count()) / 2;
   auto const least = static_cast<double>(options.min_reads) * 1000;

@@ -35,7 +35,7 @@ std::optional<hot_rule::time> time_from_ms(std::uint64_t ms) {
   return hot_rule::time(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
 }
 
-// What is wrong with it; empty: nothing.
+// The fault of a rule; empty: none.
 std::string fault_of(hot_rule const& one) {
   constexpr hot_rule::time first(std::chrono::milliseconds(1));
   if (one.key.empty() && one.by == hot_rule::match::exact) {

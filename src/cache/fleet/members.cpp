@@ -65,7 +65,7 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
   bool const hurries = std::exchange(hurries_, false);
   due_.tick = now + pause;
   std::vector<algo::fleet_key> known;
-  // What is not among them is not used clearly more than the last one that is.
+  // A key that is not among them is not used clearly more than the last one that is.
   std::uint64_t uncounted = 0;
   for (auto& one : counted.top(2 * algo::fleet_report::most_keys)) {
     known.push_back(fleet_key_of(std::move(one)));

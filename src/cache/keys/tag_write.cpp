@@ -11,7 +11,7 @@ namespace herdlock::runtime {
 namespace {
 
 constexpr algo::backoff_options between_claims{milliseconds{1}, milliseconds{25}};
-// Who makes a record needs some round trips, and who has died with its claim is waited for.
+// A process needs some round trips to make a record; one that died with its claim is waited for.
 constexpr milliseconds longest_claim{1000};
 
 }  // namespace

@@ -43,10 +43,10 @@ struct cache_tags::judgement {
   std::optional<failure> trouble = std::nullopt;
 
   void end(algo::tag_verdict verdict) {
-    // What would be removed by expire, for it is not kept, is gone.
+    // An entry without a grace is gone: expire would remove it.
     if (verdict == algo::tag_verdict::stale && !keeps_stale) verdict = algo::tag_verdict::gone;
     if (verdict != algo::tag_verdict::fresh) mark_stale(stored);
-    // Of one that could not be judged nobody knows.
+    // An entry that could not be judged is not counted: nobody knows whether a tag ended it.
     if (verdict != algo::tag_verdict::fresh && !trouble) cache_counters::add(ended);
     done(judged_value{std::move(stored), verdict});
   }
@@ -134,7 +134,7 @@ algo::entry_span cache_tags::span() const {
 void cache_tags::judge(cache_value stored, then<judged_value> done, entry_future future) {
   auto const header = has_extensions(stored) ? header_of(stored) : std::nullopt;
   auto tags = header ? algo::decode_tags(header->extensions) : std::nullopt;
-  // What cannot be read is a miss for who takes the header off.
+  // An entry that cannot be read is a miss when its header is taken off.
   if (!tags || tags->empty()) {
     return done(judged_value{std::move(stored), algo::tag_verdict::fresh});
   }
@@ -147,11 +147,11 @@ void cache_tags::judge(cache_value stored, then<judged_value> done, entry_future
 
 algo::tag_verdict cache_tags::verdict_of(algo::entry_tag const& one, judgement const& about,
                                          clock::time_point now) const {
-  // What is kept may be older than tag_max_age: it answers only for what is kept by the same rules.
+  // A kept record may be older than tag_max_age: it counts for entries kept by the same rules.
   bool const is_kept = about.future == entry_future::is_kept;
   if (is_kept && agrees(*home_.local().near, one, now)) return algo::tag_verdict::fresh;
   auto const verdict = known_.judge(one, about.came, now);
-  // It is known, but who keeps the entry has to be told when that changes.
+  // The tag is known, but a cache that keeps the entry has to be told when that changes.
   bool const is_to_be_tracked = is_kept && about.rounds == 0;
   bool const is_fresh = verdict == algo::tag_verdict::fresh;
   return is_fresh && is_to_be_tracked ? algo::tag_verdict::ask : verdict;

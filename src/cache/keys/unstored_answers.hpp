@@ -10,16 +10,16 @@
 
 namespace herdlock::runtime {
 
-/// What a load came to and the store does not have, because it failed or because the value cannot
-/// be stored. Without this each next caller would load anew: a key that is asked for a thousand
+/// The answers of loads that the store does not have, because it failed or because the value cannot
+/// be stored. Without them each next caller would load anew: a key that is asked for a thousand
 /// times a second would be loaded as often. All members on the executor of the store.
 class unstored_answers {
  public:
   using answer_type = result<detail::cache_answer>;
 
-  /// How long what was loaded without the store is given again, at most.
+  /// How long an answer that was loaded without the store is given again, at most.
   static constexpr milliseconds longest_unguarded{250};
-  /// Of each of the three kinds. The newest answer is kept however large it is.
+  /// The bounds of each of the three kinds. The newest answer is kept however large it is.
   static constexpr std::size_t most_bytes = 64 * 1024 * 1024;
   static constexpr std::size_t most_unguarded = 1024;
   static constexpr std::size_t most_unstorable = 64;
@@ -35,7 +35,7 @@ class unstored_answers {
     std::size_t bytes;
   };
 
-  /// Of a load without the store, which began then.
+  /// Adds the answer of a load without the store, which began then.
   void add_unguarded(cache_key const& key, sized_answer what, clock::time_point began) {
     if (began > fenced_) unguarded_.add(key, std::move(what));
   }
@@ -43,7 +43,7 @@ class unstored_answers {
   void add_refused(cache_key const& key, sized_answer what, clock::time_point began) {
     if (began > fenced_) refused_.add(key, std::move(what));
   }
-  /// The same of a value that the store has not taken. The next ones of its key are not sent for
+  /// The same for a value that the store has not taken. The next values of its key are not sent for
   /// longer and longer: one that is too large takes the server's room, or the connection, each
   /// time.
   void add_untaken(cache_key const& key, sized_answer what, clock::time_point began) {
@@ -63,7 +63,7 @@ class unstored_answers {
   void add_unstorable(cache_key const& key, sized_answer what, clock::time_point began) {
     if (began > fenced_) unstorable_.add(key, std::move(what));
   }
-  /// What answers a call for the key in place of a load of this kind; null when there is none.
+  /// The answer to a call for the key in place of a load of this kind; null when there is none.
   answer_type const* find(cache_key const& key, algo::load_guard guard) const {
     if (auto const* const unstorable = unstorable_.find(key)) return unstorable;
     auto const* const refused = refused_.find(key);
@@ -81,7 +81,7 @@ class unstored_answers {
     refused_.erase_if(of_key);
     unstorable_.erase_if(of_key);
   }
-  /// What began to be loaded before now answers nobody any more.
+  /// Loads that began before now answer nobody any more.
   void fence() {
     fenced_ = clock::now();
     erase_if([](std::string_view) { return true; });

@@ -209,7 +209,7 @@ void cache_near::open() {
   if (asked_for_) listen();
 }
 
-// Where nobody has asked for a near cache it costs the servers nothing before a key is hot.
+// If nobody has asked for a near cache, it costs the servers nothing before a key is hot.
 void cache_near::listen() {
   if (closed_ || std::exchange(listens_, true)) return;
   upkeep_->open();
@@ -318,7 +318,7 @@ void cache_near::ping(algo::near_connection over, std::uint64_t number) {
         // It was refused, or is late: whatever it comes to is no answer to this one any more.
         return self->apply(self->machine_.ping_refused(link->connection, number, clock::now()));
       }
-      // What was pushed in front of it has been told: replies and pushes come in one order.
+      // The pushes in front of the PONG have been told: replies and pushes come in one order.
       self->apply(self->machine_.pong(link->connection, number, link->pushes, clock::now()));
     };
     return source->ping(which, std::move(on_pong));

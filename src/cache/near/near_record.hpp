@@ -48,13 +48,13 @@ using near_supports = std::vector<near_record_ptr>;
 using near_hook =
     boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
 
-/// What a record is there for.
+/// The purpose of a record.
 enum class near_role : std::uint8_t {
   entry,    ///< its value is given to who asks for its key
   support,  ///< others rest on it; nobody is given its value, which has a type of its own
 };
 
-/// What a record is made of.
+/// The parts of a record.
 struct near_content {
   std::string key;
   std::uint64_t hash;
@@ -69,8 +69,8 @@ struct near_content {
   std::uint64_t fingerprint = 0;  ///< of the value, as it was stored; 0: not known
 };
 
-/// What a hit reads is one cache line that is hardly ever written. The table's lock guards some
-/// members; everything else may be called by any thread.
+/// A hit reads one cache line that is hardly ever written. The table's lock guards some members;
+/// everything else may be called by any thread.
 class near_record {
  public:
   explicit near_record(near_content what) noexcept
@@ -105,7 +105,7 @@ class near_record {
     auto const before_end = due_before_.load(std::memory_order_relaxed);
     return before_end != 0 && expires_ - now <= milliseconds(before_end);
   }
-  /// One has been: the next one after a while, should this record still be here.
+  /// A look was let through: the next one after a while, should this record still be here.
   void let_through(clock::time_point now) const noexcept {
     due_before_.store(before(expires_, now + pause_of_looks), std::memory_order_relaxed);
   }
@@ -135,7 +135,7 @@ class near_record {
   }
   /// Whether it was hit since the last call.
   bool take_visit() noexcept { return take_mark(for_eviction); }
-  /// The same, for another who asks.
+  /// The same for another caller: each has a mark of its own.
   bool take_use() noexcept { return take_mark(for_use); }
 
   /// The thread's handle; made if it has none. Null: the record has left the table, or another
@@ -150,7 +150,7 @@ class near_record {
   /// a user. No handle is made afterwards.
   void release_handles() noexcept;
 
-  // What the table's lock guards: where the record stands in the table, which keeps it alive there.
+  // The table's lock guards where the record stands in the table, which keeps it alive there.
   near_record_ptr self;
   near_hook in_order;
   near_hook in_slot;
@@ -160,7 +160,7 @@ class near_record {
   static constexpr milliseconds pause_of_looks{50};
   static constexpr long references_of_table = 2;  // its set's and `self`
 
-  /// 0 for what is not before it.
+  /// 0 if `time` is not before `end`.
   static std::uint32_t before(clock::time_point end, clock::time_point time) noexcept {
     constexpr milliseconds most{std::numeric_limits<std::uint32_t>::max()};
     if (time >= end) return 0;

@@ -178,7 +178,7 @@ void near_table::drop(std::string_view key, near_drop why) noexcept {
   std::lock_guard hold(changes_);
   near_record_ptr const found = look_up(hashed(key));
   if (!found) return;
-  // What it rested on was dropped before.
+  // A record that it rested on was dropped before.
   bool const had_fallen = found->has_fallen(clock::time_point::min());
   if (had_fallen) {
     ++counts_.fallen;
