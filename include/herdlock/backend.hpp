@@ -148,7 +148,7 @@ inline std::size_t page_size(list_request const& request) {
 
 // ---------------------------------------------------------------------------------- cache
 
-/// What limits::max_value_bytes counts: the bytes of a string, or of all names and contents of a
+/// The bytes that limits::max_value_bytes counts: of a string, or of all names and contents of a
 /// hash with 8 for each field.
 std::size_t value_bytes(cache_value const& value) noexcept;
 /// errc::invalid_value when the value is over the limit.
@@ -265,9 +265,9 @@ class cache_store {
   /// when there is none.
   virtual void time_left(cache_key key, handler<std::optional<milliseconds>> done) = 0;
 
-  /// What the store's clock says, since its epoch: a time between the request and its answer. It is
-  /// the clock by which entries expire, and can be set where that one can. Of a cluster, one of its
-  /// nodes answers, mostly the same; while that one is down it is an error.
+  /// The time of the store's clock, since its epoch: a time between the request and its answer. It
+  /// is the clock by which entries expire, and can be set where that one can. In a cluster one of
+  /// the nodes answers, mostly the same; while that one is down it is an error.
   virtual void now(handler<std::chrono::microseconds> done) = 0;
 
   /// Completes when the running claim on the key ends, with its result where the store pushes it;

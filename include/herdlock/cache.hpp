@@ -4,9 +4,9 @@
 //     herdlock::cache<std::string> names(store, {.prefix = "name:"});
 //     auto name = names.get_or_load("42", [&] { return database.find_name(42); });
 //
-// What happens on a miss: the cache takes the claim on the key in the store, looking a second time
-// in the same step; whoever gets the claim runs its loader and stores the result, everyone else,
-// in this process and in others, waits and gets the value or the loader's error.
+// On a miss the cache takes the claim on the key in the store, looking a second time in the same
+// step; the caller that gets the claim runs its loader and stores the result, everyone else, in
+// this process and in others, waits and gets the value or the loader's error.
 //
 //  * Hits are plain reads. Callers of one key share a read only while it has not been sent, so no
 //    answer is older than the call, but for what a near cache keeps (cache_options::near). A caller

@@ -127,7 +127,7 @@ struct codec<hash_fields> {
   }
 };
 
-/// What cache<T, Codec> needs of its Codec.
+/// The functions that cache<T, Codec> needs of its Codec.
 template <class Codec, class T>
 concept codec_for = requires(T const& value, cache_value const& stored) {
   { Codec::form } -> std::convertible_to<layout>;

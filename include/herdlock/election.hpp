@@ -81,7 +81,7 @@ struct election_services {
   election_service stop_work{};
 };
 
-/// What has just happened to a candidate.
+/// A transition that a candidate has just made.
 struct election_transition {
   election_state from;
   election_event event;
@@ -108,8 +108,8 @@ struct election_options {
   /// The name that people see as the leader: 1 to 80 bytes, no control characters. By default
   /// `host:pid:8 hex digits`.
   std::string candidate{};
-  /// Where the services run, one handler at a time; by default the store's own executor, on which
-  /// nothing may block.
+  /// The executor that runs the services, one handler at a time; by default the store's own, on
+  /// which nothing may block.
   std::optional<boost::asio::any_io_executor> executor{};
   /// Called at each transition, on the store's executor, in order. Must not block.
   std::function<void(election_transition const&)> on_transition{};
@@ -205,7 +205,7 @@ class [[nodiscard]] election {
   std::shared_ptr<detail::election_core> core_;
 };
 
-/// Who leads, as the store tells it.
+/// The leader, as the store tells it.
 struct leadership {
   std::string leader;       ///< the candidate's id, or the label of whoever else holds the lease
   fencing_token term;       ///< over Redlock not exact while votes come and go

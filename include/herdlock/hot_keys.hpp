@@ -30,7 +30,7 @@ struct hot_keys_options {
   /// Reads a second from which a key is hot. More than 0, up to 1e12; at least min_reads in half a
   /// window, since what was counted before is forgotten.
   double threshold = 1000;
-  /// What is counted is forgotten half a window at a time. 20 ms to 1 day.
+  /// The counts are forgotten half a window at a time. 20 ms to 1 day.
   milliseconds window = std::chrono::seconds(10);
   /// A key is not called hot before it was read so often at the threshold's rate, within half a
   /// window: so a key becomes hot after min_reads ÷ its rate, and a tick, if that is no more than

@@ -26,8 +26,8 @@ enum class left_as {
   done,  ///< the work is done: who comes meanwhile is told so, see lease_info::done
 };
 
-/// What another process needs to go on with a lease: as text it is
-/// `ttl in ms:fencing:length of owner:owner token:resource`. It holds the owner's secret.
+/// The ticket with which another process goes on with a lease: as text it is `ttl in
+/// ms:fencing:length of owner:owner token:resource`. It holds the owner's secret.
 struct lease_ticket {
   resource name;
   owner_token owner;

@@ -25,7 +25,7 @@ struct rules_change {
   std::string text;
 };
 
-/// What the rule `keep` asks of the entry of a hot key.
+/// The request of the rule `keep` for the entry of a hot key.
 struct prolong_request {
   cache_key key;
   milliseconds to;       ///< so much time shall be left to it from now on
@@ -57,7 +57,7 @@ class rules_store {
   /// the store cannot reach its server is lost; then it tells what is there once it can. A listener
   /// that has gone hears nothing more.
   virtual void listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) = 0;
-  /// Who listens for the rules of the topic now, as far as the store can tell.
+  /// How many listen for the rules of the topic now, as far as the store can tell.
   virtual void count_listeners(std::string topic, handler<listener_count> done) = 0;
   /// Lengthens the time to live of an entry, whoever has written it, in one step; when less than
   /// three quarters of `to` are left, so that many who ask do not write again and again. It is

@@ -28,7 +28,7 @@
 namespace herdlock {
 inline namespace v0 {
 
-/// What becomes of an operation that nobody waits for any more, as all its callers cancelled.
+/// The fate of an operation that nobody waits for any more, as all its callers cancelled.
 using detail::abandoned_flight;
 
 struct single_flight_options {

@@ -16,8 +16,8 @@
 namespace herdlock {
 inline namespace v0 {
 
-/// Who is asked. `clients` decide what is hot; the others, which do not see what is answered in the
-/// processes, can only propose.
+/// The source that is asked. `clients` decide what is hot; the others, which do not see what is
+/// answered in the processes, can only propose.
 enum class survey_source {
   clients,  ///< what the processes with caches report to each other
   monitor,  ///< MONITOR: every command, for a while. It slows the server down
@@ -67,9 +67,9 @@ struct surveyed_key {
 struct survey {
   std::vector<surveyed_key> keys;  ///< by rate, the greatest first
   std::size_t processes = 0;       ///< that have reported of one cache, at most; of `clients`
-  /// What it has cost the server, in a sentence: commands, bytes, time.
+  /// The cost to the server, in a sentence: commands, bytes, time.
   std::string cost;
-  /// What limits the answer, each a sentence: a policy, a right that is missing, a gap.
+  /// The limits of the answer, each a sentence: a policy, a right that is missing, a gap.
   std::vector<std::string> notes;
 };
 
@@ -77,7 +77,7 @@ struct survey {
 /// for request.lasts, or as long as the keys take at request.most_a_second, and a few of the
 /// store's command timeouts. Of a cluster all masters are asked.
 ///
-/// Of sqlite: and memory: there are `clients` only; of memory: those of this process, by its name.
+/// sqlite: and memory: have `clients` only; memory: those of this process, by its name.
 ///
 /// Fails with errc::invalid_url, unknown_scheme, not_built; errc::invalid_value for a request out
 /// of its ranges; errc::not_supported where the store, its version or its policy does not have that

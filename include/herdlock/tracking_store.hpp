@@ -19,8 +19,8 @@ inline namespace v0 {
 /// used again by this store.
 enum class link_id : std::uint64_t {};
 
-/// Who keeps values that were read over the links of a store. Called on the executor, in the order
-/// of the wire: what a server pushed before an answer is told before that answer.
+/// The keeper of values that were read over the links of a store. Called on the executor, in the
+/// order of the wire: what a server pushed before an answer is told before that answer.
 class tracking_listener {
  public:
   virtual ~tracking_listener() = default;
@@ -58,7 +58,7 @@ struct tracked_value {
   std::optional<milliseconds> left;  ///< to the entry; nothing: it does not end
 };
 
-/// What the servers of a store threw away to make room, between two calls of evictions().
+/// The evictions of a store's servers, to make room, between two calls of evictions().
 struct eviction_news {
   /// How long they keep what looks idle: the shortest time. Nothing where they evict nothing, or do
   /// not tell.

@@ -9,7 +9,7 @@
 namespace herdlock {
 inline namespace v0 {
 
-/// Of the headers; herdlock_version() of the C API tells that of the library.
+/// The version of the headers; herdlock_version() of the C API tells that of the library.
 inline constexpr char const* version = "0.1.0";
 
 }  // namespace v0

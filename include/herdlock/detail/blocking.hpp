@@ -56,7 +56,7 @@ struct blocking_call {
   bool end() { return !over.exchange(true); }
 };
 
-/// What becomes of an answer whose caller has gone: nothing more.
+/// The handler of an answer whose caller has gone: it does nothing any more.
 struct dropped_answer {
   template <class Answer>
   void operator()(Answer const&) const {}

@@ -59,7 +59,7 @@ load_outcome loaded_outcome(std::optional<T> value) {
 template <class Loader>
 concept takes_context = std::invocable<Loader&, load_context&>;
 
-/// What a loader gives that is called with a load_context, or with nothing.
+/// The result of a loader that is called with a load_context, or with nothing.
 template <class Loader>
 decltype(auto) call_loader(Loader& loader, [[maybe_unused]] load_context& context) {
   if constexpr (takes_context<Loader>) {
@@ -127,7 +127,7 @@ class loading_these {
   std::list<loading_here> scopes_;
 };
 
-/// What is said of a loader that ended its thread (pthread_exit, or a cancelled thread).
+/// The outcome of a loader that ended its thread (pthread_exit, or a cancelled thread).
 load_outcome ended_its_thread();
 
 /// `work` gives an outcome. What it throws is one; the end of the thread goes on behind the sink.
@@ -149,7 +149,7 @@ void run_to(load_sink& sink, Work&& work) {
 
 // -------------------------------------------------------------------------------- coroutines
 
-/// Who has a coroutine loader, and is told when it is destroyed before its end.
+/// The keeper of a coroutine loader, which is told when that is destroyed before its end.
 template <class Keeper>
 class loader_keeper {
  public:

@@ -1,4 +1,4 @@
-// What single_flight does that has nothing to do with T: who joins which flight, who left, who is
+// The part of single_flight that has nothing to do with T: who joins which flight, who left, who is
 // told. Outcomes pass through as shared pointers to an unknown type. Thread-safe.
 #pragma once
 
