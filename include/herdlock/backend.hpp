@@ -113,14 +113,14 @@ class lease_store {
 
   /// Whom to tell of leases that end with a session, as soon as the store sees it. Once, before any
   /// request. Called on the executor, in an event of its own, behind the answer that granted the
-  /// lease; a lease that was released meanwhile may be told of, too. Where leases stand on no
-  /// session it is never called.
+  /// lease; a lease that was released meanwhile may be told of, too. It is never called if leases
+  /// stand on no session.
   virtual void on_lease_end(std::function<void(lease_end const&)> told) { static_cast<void>(told); }
 
   /// Whom to tell when a connection over which leases were granted or renewed has come up anew,
   /// whatever answers there: it may be another server, or one that has forgotten. The runtime then
   /// renews what it holds. Once, before any request. Called on the executor, in an event of its
-  /// own. Where leases stand on a session, which tells by on_lease_end(), it is never called.
+  /// own. It is never called if leases stand on a session, which tells by on_lease_end().
   virtual void on_new_connection(std::function<void()> told) { static_cast<void>(told); }
 
   /// False when no request of this store, for leases or for values, has ever been sent to a server,
@@ -133,11 +133,11 @@ class lease_store {
   /// Takes the resource from whoever holds it (`lost` when nobody did). An operator's last resort.
   virtual void force_release(resource name, handler<release_reply> done) = 0;
 
-  /// Names that are held, in parts, each found by a bounded piece of work at the server. What is
-  /// held from the first part to the last is in one of them, or in several; what is acquired or
-  /// released meanwhile may be there or not; what was free before the first is not. In no order.
-  /// errc::invalid_value for a cursor that no page gave; errc::not_supported where the store
-  /// cannot tell its leases from other data.
+  /// Names that are held, in parts, each found by a bounded piece of work at the server. A resource
+  /// that is held from the first part to the last is in one of them, or in several; one that is
+  /// acquired or released meanwhile may be there or not; one that was free before the first is not.
+  /// In no order. errc::invalid_value for a cursor that no page gave; errc::not_supported where the
+  /// store cannot tell its leases from other data.
   virtual void list(list_request request, handler<lease_page> done) = 0;
 };
 

@@ -144,8 +144,8 @@ class [[nodiscard]] election {
       : election(std::move(where), resource(name), std::move(services), std::move(options)) {}
   election(election&&) noexcept;
   election& operator=(election&&) noexcept;
-  /// Resigns in the background. What the services and on_transition use must live until the
-  /// campaign has completed.
+  /// Resigns in the background. The objects that the services and on_transition use must live until
+  /// the campaign has completed.
   ~election();
 
   resource const& name() const;

@@ -54,7 +54,7 @@ struct hot_rule {
   friend bool operator==(hot_rule const&, hot_rule const&) = default;
 };
 
-/// Those of all caches with one prefix.
+/// The rules of all caches with one prefix.
 struct hot_rules {
   static constexpr std::size_t most_rules = 1000;
   static constexpr std::size_t most_key_bytes = 256;

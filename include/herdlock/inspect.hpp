@@ -30,7 +30,7 @@ struct lease_info {
   std::optional<milliseconds> done{};
 };
 
-/// Which part of the list of resources is asked for.
+/// The part of the list of resources that is asked for.
 struct list_request {
   std::string cursor{};  ///< empty: from the beginning; else what the page before gave
   std::size_t limit = limits::max_listed;  ///< 1 to limits::max_page; others are taken for these

@@ -112,8 +112,8 @@ class store {
   /// gets a second to stop. Then the leases that are still held are lost to their holders and given
   /// back at once: end their work before. `void(failure)`, without a failure when the connections
   /// are closed, after about two seconds at most; a second call waits for the same. Then nothing of
-  /// the store is work for its executor, so that io_context::run() returns. Of a cache over two
-  /// stores close the one of its values first. Not cancellable.
+  /// the store is work for its executor, so that io_context::run() returns. If a cache has two
+  /// stores, close the one of its values first. Not cancellable.
   template <class Token = boost::asio::deferred_t>
   auto async_close(Token&& token = {}) const {
     return detail::initiate<void>(

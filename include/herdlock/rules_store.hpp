@@ -53,9 +53,9 @@ class rules_store {
   /// versions before, also when the store has lost its data: it follows the store's clock. Not
   /// cancellable.
   virtual void write_rules(rules_change what, handler<std::uint64_t> done) = 0;
-  /// Tells those that are there, if any, and all that are written from now on. What is told while
-  /// the store cannot reach its server is lost; then it tells what is there once it can. A listener
-  /// that has gone hears nothing more.
+  /// Tells those that are there, if any, and all that are written from now on. Rules that are told
+  /// while the store cannot reach its server are lost; it tells those that are there once it can. A
+  /// listener that has gone hears nothing more.
   virtual void listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) = 0;
   /// How many listen for the rules of the topic now, as far as the store can tell.
   virtual void count_listeners(std::string topic, handler<listener_count> done) = 0;

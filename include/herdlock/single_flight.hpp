@@ -89,8 +89,8 @@ class single_flight {
   /// ended, since it may use what the call was given: with its value if there is one. The operation
   /// goes on while others wait for it; what becomes of it without them says
   /// single_flight_options::abandoned. A flight whose executor is shut down answers errc::canceled.
-  /// Who does not wait for the completion (asio::detached, a future that is dropped) or destroys
-  /// the executor must see to it that the operation owns what it uses.
+  /// A caller that does not wait for the completion (asio::detached, a future that is dropped) or
+  /// destroys the executor must see to it that the operation owns what it uses.
   template <class Operation, class Token = boost::asio::deferred_t>
   auto async_run(std::string_view key, Operation operation, Token&& token = {}) {
     auto start = [core = core_, executor = executor_, key = std::string(key),

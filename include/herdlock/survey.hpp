@@ -1,5 +1,5 @@
-// Which keys of a store are used most, asked from outside: by a tool, not by the program that uses
-// them (for that: cache::most_read, herdlock/hot_keys.hpp).
+// The keys of a store that are used most, asked from outside: by a tool, not by the program that
+// uses them (for that: cache::most_read, herdlock/hot_keys.hpp).
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct survey_request {
   survey_source source = survey_source::clients;
   /// At most so many keys. 1 to 1000.
   std::size_t top = 20;
-  /// Only keys that begin so. Of `clients`: only caches with this prefix.
+  /// Only keys that begin so; for `clients`, only caches with this prefix.
   std::string prefix = {};
   /// How long `monitor` listens, and `server` counts. 10 ms to 60 s.
   milliseconds lasts{5000};
@@ -40,12 +40,12 @@ struct survey_request {
   bool even_if_busy = false;
   /// Asks for the bytes of the values, too: one command for each key.
   bool with_sizes = false;
-  /// Told now and then how far it is, from 0 to 1, on the calling thread. What it throws leaves
+  /// Told now and then how far it is, from 0 to 1, on the calling thread. Its exceptions leave
   /// survey_store().
   std::function<void(double done)> on_progress = {};
 };
 
-/// One key. What a source does not know is empty.
+/// One key. Members that a source does not know are empty.
 struct surveyed_key {
   /// With the prefix of its cache. `monitor` cuts it at 256 bytes; `clients`, what is behind the
   /// prefix.
@@ -75,7 +75,7 @@ struct survey {
 
 /// Looks at the store behind the URL over connections of its own; changes nothing there. Blocks,
 /// for request.lasts, or as long as the keys take at request.most_a_second, and a few of the
-/// store's command timeouts. Of a cluster all masters are asked.
+/// store's command timeouts. In a cluster all masters are asked.
 ///
 /// sqlite: and memory: have `clients` only; memory: those of this process, by its name.
 ///

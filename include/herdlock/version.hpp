@@ -1,4 +1,4 @@
-// Which herdlock this is. Its names live in an inline namespace of the ABI's version, so that
+// The version of this herdlock. Its names live in an inline namespace of the ABI's version, so that
 // objects of two versions do not link by mistake: include its headers, don't declare its types
 // yourself.
 #pragma once

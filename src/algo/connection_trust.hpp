@@ -27,7 +27,7 @@ class connection_trust {
   /// sent.
   static constexpr std::size_t most_regular_pings = 4;
   static constexpr std::size_t most_pings = 2 * most_regular_pings;
-  /// Between a refused PING and the next one.
+  /// The pause between a refused PING and the next one.
   static constexpr milliseconds pause_of_refusal{50};
 
   /// `asked`: when the command was sent that made the server push, which it has confirmed.

@@ -2,8 +2,8 @@
 // that only between a grant and what follows it: nothing is asked of the store for the next term,
 // and nothing of this one is given back, while anything works.
 //
-// Each question to the store opens a new round. What the lease, the work, the rest and the release
-// of a round report carries its number, and counts in that round only: a late word of an earlier
+// Each question to the store opens a new round. A report of the lease, the work, the rest and the
+// release of a round carries its number, and counts in that round only: a late word of an earlier
 // term never makes, keeps or ends a leader (B14, B15).
 //
 // Pure: no clock, no store. The lease below has its own machine, which renews and knows when the

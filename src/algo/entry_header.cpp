@@ -28,7 +28,7 @@ Number take_number(std::string_view& rest) {
   return value;
 }
 
-// Times of the store and lengths of time. What the clock cannot count, in nanoseconds, is damage.
+// Times of the store and lengths of time. One that our clock cannot count in ns is damage.
 template <class Duration>
 std::optional<Duration> take_time(std::string_view& rest) {
   auto const count = take_number<std::uint64_t>(rest);

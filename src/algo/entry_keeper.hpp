@@ -1,11 +1,11 @@
-// When the store is asked to lengthen the life of hot keys' entries: of those that people have
-// ruled it for (`keep`), since other programs fill them.
+// When the store is asked to lengthen the life of hot keys' entries, for the keys that have the
+// rule `keep`, since other programs fill them.
 //
 // While such a key is hot the store is asked at once, and again after each third of the time to
-// which it lengthens: so of a key that stays hot there is always some left, and what is left when
-// it cools is that time at most. It is not asked more often, whatever has become of the question
-// before, and however often the key cools and is hot again. What may be lengthened the store alone
-// knows.
+// which it lengthens: so an entry always has some time left while its key stays hot, and that time
+// at most when the key cools. The store is not asked more often, whatever has become of the
+// question before, and however often the key cools and is hot again. Only the store knows what may
+// be lengthened.
 //
 // Pure. Keys are without a prefix.
 #pragma once

@@ -9,7 +9,7 @@
 namespace herdlock::algo {
 namespace {
 
-// From 0 to less than 1, and another one for each report: the process is a random number, which
+// A number from 0 to less than 1, another for each report: the process is a random number, which
 // splitmix64 spreads (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 double part_of(std::uint64_t number) {
   std::uint64_t z = number * 0x9e3779b97f4a7c15;

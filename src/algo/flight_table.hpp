@@ -202,7 +202,7 @@ class flight_table {
     return found == flights_.end() ? std::string_view() : std::string_view(found->second.key);
   }
 
-  /// Those who wait for this flight; 0 when it has ended.
+  /// The number of joiners that wait for this flight; 0 when it has ended.
   std::size_t waiting(flight_id id) const {
     auto found = flights_.find(id.value);
     return found == flights_.end() ? 0 : found->second.waiting;

@@ -73,7 +73,7 @@ struct failure_back_off {
 };
 
 /// How long nobody loads after so many failures in a row (1 for the first): doubled each time up to
-/// `most`, then varied by ± 10 %. Where `most` allows no growth it is `first` exactly.
+/// `most`, then varied by ± 10 %. If `most` allows no growth it is `first` exactly.
 milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failures,
                             random_number random);
 

@@ -139,8 +139,8 @@ getset_action getset_machine::after_look_before(getset_reply const& reply, unix_
 
 getset_action getset_machine::after_renew(getset_reply const& reply) {
   if (reply.value && is_held_by_us(*reply.value)) return finish(getset_outcome::renewed);
-  // Taken away since the look. Where nothing was there, the renewal has just made a key again:
-  // what is lost is not taken anew, so it goes. Another's value that was overwritten cannot be put
+  // Taken away since the look. If nothing was there, the renewal has just made a key again: a lost
+  // lease is not taken anew, so the key goes. Another's value that was overwritten cannot be put
   // back in one step; its holder will find it lost, and nobody gets in before ours expires.
   if (!reply.value) return go(step::undo, kind::remove);
   return finish(getset_outcome::lost);

@@ -1,5 +1,5 @@
-// Which keys are hot in this process: those that it counts as hot itself, and those that the fleet
-// has named, in so many places.
+// The keys that are hot in this process: those that it counts as hot itself, and those that the
+// fleet has named, in so many places.
 //
 //   told                         a place is free        all are taken, or others wait
 //   -------------------------    -------------------    ------------------------------------

@@ -71,8 +71,8 @@ class lease_machine {
   lease_action tick(clock::time_point now);
   /// The holder wants a renewal now, also where none is planned; `wait` when one is under way.
   lease_action renew_now(clock::time_point now);
-  /// The next renewal, if there will be one, is due at `at` at the latest. What is under way does
-  /// not count for it: that may have been sent to the server before. One without an answer is
+  /// The next renewal, if there will be one, is due at `at` at the latest. A renewal under way does
+  /// not count for it: it may have been sent to the server before. A renewal without an answer is
   /// repeated soon: within the window of a new connection, then twice that, and so on. Never
   /// `renew` or `lose`: these come with the next tick.
   lease_action renew_by(clock::time_point at);

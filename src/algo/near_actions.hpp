@@ -80,7 +80,7 @@ struct near_entry {
   clock::time_point expires{};
   /// When the entry ends in the store, as far as the server says; later or the same.
   clock::time_point ends = clock::time_point::max();
-  /// From here on one look is let through to the store, while the others are served.
+  /// The time from which on one look is let through to the store, while the others are served.
   clock::time_point due = clock::time_point::max();
 };
 

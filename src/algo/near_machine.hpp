@@ -44,10 +44,10 @@ namespace herdlock::algo {
 /// whoever makes them. Never with NOLOOP: others of this process write over it, too.
 std::span<std::string_view const> near_tracking_command() noexcept;
 
-/// Connections that one machine knows at a time. What is read over one more is not kept.
+/// Connections that one machine knows at a time. Values that are read over one more are not kept.
 inline constexpr std::size_t most_near_connections = 1024;
 
-/// Events of connections that it does not know, or not any more, are late: they admit nothing.
+/// Events of connections that it does not know, or no more, are late: they admit nothing.
 class near_machine {
  public:
   explicit near_machine(near_settings settings) : settings_(settings), stamps_(settings.stripes) {}
@@ -56,7 +56,7 @@ class near_machine {
 
   // A connection's life.
 
-  /// It is up, and near_tracking_command() is to be sent after `now`. Nothing: there are too many.
+  /// A connection is up; near_tracking_command() is to be sent after `now`. Nothing: too many are.
   std::optional<near_connection> connected(clock::time_point now);
   /// The server's answer to the command: OK. Reads that are sent from now on may fill.
   near_plan tracking_on(near_connection which);

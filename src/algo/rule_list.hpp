@@ -1,7 +1,7 @@
 // The rules of people for keys: which are to be kept in the processes, and which never; for a time,
 // if they say so.
 //
-// A list has a version, and the newest one that came counts, in whatever order they come. Where
+// A list has a version, and the newest one that came counts, in whatever order they come. If
 // several rules are for one key, `deny` wins over all others.
 //
 // Pure. Times are those of a wall clock, in milliseconds since 1970.

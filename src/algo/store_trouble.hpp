@@ -30,7 +30,7 @@ enum class store_step {
   end,  ///< of a claim, without a value
 };
 
-/// Which requests would meet the same trouble.
+/// The requests that would meet the same trouble.
 enum class trouble_scope {
   none,    ///< it is an answer
   key,     ///< those for this key

@@ -42,11 +42,11 @@ struct tag_record {
   clock::time_point ends;
 };
 
-/// From the best to the worst, and `ask`: some record is to be read first.
+/// The verdicts from the best to the worst, and `ask`: some record is to be read first.
 enum class tag_verdict { fresh, stale, gone, ask };
 
-/// Those of all tags of an entry: the worst counts. One that nothing is known of may be worse than
-/// each but `gone`.
+/// The verdicts of all tags of an entry: the worst counts. A tag that nothing is known of may be
+/// worse than each but `gone`.
 class tag_verdicts {
  public:
   void add(tag_verdict one) noexcept;

@@ -39,10 +39,10 @@ class told_listeners {
   void add(listener one);
   void drop_gone();
   bool empty() const noexcept { return all_.empty(); }
-  /// Behind which it is to be asked: 0 when somebody has heard nothing yet.
+  /// The row behind which the store is to be asked: 0 when a listener has heard nothing yet.
   std::int64_t from() const noexcept;
-  /// Those who came while the question was under way hear it, too, if it was for all there is.
-  /// Listeners may be added meanwhile.
+  /// Tells the listeners. Those who came while the question was under way hear the answer, too, if
+  /// it was for all rows. Listeners may be added meanwhile.
   void tell(told_rows const& found);
 
  private:

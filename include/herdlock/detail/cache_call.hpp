@@ -88,8 +88,8 @@ struct coroutine_loader {
   }
 };
 
-/// One that blocks: (load_context&), or (), -> optional<T>. It stays where the call was made, and
-/// runs there.
+/// A loader that blocks: (load_context&), or (), -> optional<T>. It stays where the call was made,
+/// and runs there.
 template <class T, class Codec, class Loader>
 struct blocking_loader {
   static constexpr auto wish = caller_wish::load;

@@ -120,7 +120,7 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   /// The load waits for a slot. Once that is free, may_claim() is asked again.
   virtual void load_queued() {}
 
-  /// Else it asks for what the loader of the cache gives.
+  /// Whether the call brings a loader; if not, it asks for what the loader of the cache gives.
   bool brings_loader() const noexcept { return brings_loader_; }
 
   // The engine's.
@@ -158,7 +158,7 @@ class owned_load {
  public:
   virtual ~owned_load() = default;
   /// Runs it for one key, perhaps together with others: a coroutine on its executor, a blocking one
-  /// in the pool. What cannot begin is told through the sink.
+  /// in the pool. A load that cannot begin is told through the sink.
   virtual void start(load_context context, load_sink sink, home_of_loads const& home) = 0;
 };
 

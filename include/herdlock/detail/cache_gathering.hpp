@@ -127,7 +127,7 @@ load_outcome given_outcome(result<Value> given) {
 
 using key_list = std::vector<std::string>;
 
-/// The keys of one run of a loader, and where their outcomes go. Whoever has none by the end of
+/// The keys of one run of a loader, and where their outcomes go. A key without one by the end of
 /// this is told that the load was unfinished. It may be asked to stop: when none of its keys has a
 /// use for it any more.
 class load_run {

@@ -98,8 +98,8 @@ concept coroutine_loader_of =
 
 // --------------------------------------------------------------------------- blocking loaders
 
-/// Which keys of which caches are being loaded on this thread: a loader that asks for one of them
-/// would wait for itself.
+/// The keys that are being loaded on this thread, with their caches: a loader that asks for one of
+/// them would wait for itself.
 class loading_here {
  public:
   loading_here(void const* cache, std::string key);
@@ -130,7 +130,7 @@ class loading_these {
 /// The outcome of a loader that ended its thread (pthread_exit, or a cancelled thread).
 load_outcome ended_its_thread();
 
-/// `work` gives an outcome. What it throws is one; the end of the thread goes on behind the sink.
+/// `work` gives an outcome. So is what it throws; the end of the thread goes on behind the sink.
 template <class Work>
 void run_to(load_sink& sink, Work&& work) {
   std::optional<load_outcome> outcome;

@@ -176,7 +176,7 @@ class many_answers final : public answer_gathering {
     handler_.reset();
     work_.reset();
   }
-  /// In an event of its own.
+  /// Called in an event of its own.
   void complete() {
     if (!handler_) return;
     auto const work = *std::exchange(work_, std::nullopt);

@@ -83,7 +83,7 @@ class single_flight_core {
   ~single_flight_core();
 
   flight_entry join(std::string_view key, std::shared_ptr<flight_joiner> joiner);
-  /// Its call has ended by this. True when the joiner will not be settled: the caller answers it.
+  /// The call has ended by this. True when the joiner will not be settled: the caller answers it.
   /// One whose operation runs, and may use what the call was given, is settled when that has ended.
   bool leave(flight_joiner& joiner, failure why);
   /// Settles all joiners in join order. A second call for the same flight does nothing.

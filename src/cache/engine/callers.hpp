@@ -17,7 +17,7 @@ class cache_engine;
 /// All members on the executor.
 class cache_callers final : private timed {
  public:
-  /// It outlives this.
+  /// `home` outlives this.
   explicit cache_callers(cache_engine& home);
   ~cache_callers() override;
 
@@ -41,7 +41,7 @@ class cache_callers final : private timed {
 
   cache_engine& home_;
   std::shared_ptr<deliveries> deliveries_;
-  // In the order of their deadlines, which is that of their coming.
+  // The callers are in the order of their deadlines, which is that of their coming.
   boost::intrusive::list<detail::cache_caller> waiting_;
   bool warned_ = false;
 };

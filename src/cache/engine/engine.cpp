@@ -35,7 +35,7 @@ result<detail::cache_answer> best_of(cache_freshness* freshness, detail::cache_c
   return freshness ? freshness->best_of(caller, answer) : std::move(answer);
 }
 
-// It costs loads and is seen in no answer. Each text is kept once, and this one names no key.
+// A foreign entry costs loads, unseen in answers. Each text is kept once, and this names no key.
 void warn_of_foreign_entries(cache_counters& counters, std::string const& store,
                              cache_options const& options) {
   counters.warnings.add(
@@ -254,7 +254,7 @@ void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpos
   // A value that the store does not take is loaded less and less often.
   bool const begins = !flying(flights_, caller->key) && unstored_.may_be_taken(caller->key);
   if (begins) launch(caller, algo::load_guard::guarded, purpose);
-  // In the flight, or its loader runs already.
+  // The caller is in the flight, or its loader runs already.
   if (begins && (caller->in_flight || caller->loads || caller->answered)) return;
   if (begins && flying(flights_, caller->key)) return;
   cache_counters::add(counters.refused_refreshes);

@@ -45,7 +45,7 @@ inline void count_miss(detail::cache_caller& caller, cache_counters& counters) {
   if (!std::exchange(caller.missed, true)) cache_counters::add(counters.misses);
 }
 
-/// Which loads may run.
+/// The slots in which loads may run.
 class load_slots {
  public:
   using queue = algo::slot_queue<std::shared_ptr<load_flight>>;

@@ -15,7 +15,7 @@ void cache_engine::unlist(load_flight& flight) {
   if (at != end) live_.erase(at);
 }
 
-// Those that nobody can join any more, too: they may have a claim, and store what they load.
+// Loads that nobody can join any more, too: they may have a claim, and store what they load.
 void cache_engine::void_loads(cache_key const& key, voiding how) {
   if (freshness_) freshness_->voided(key, how);
   if (plain_times_) plain_times_->forget(key);

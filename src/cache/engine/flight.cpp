@@ -233,7 +233,7 @@ void load_flight::on_claim(result<claim_reply> reply) {
     auto const scope = home->trouble().failed(algo::store_step::claim, reply.error());
     said_.refused_alone = scope == algo::trouble_scope::key;
     if (reply.error() == errc::moving) home->unstored().moves(key_);
-    // It was refused to this key alone: so others' claims are judged.
+    // The claim was refused to this key alone: so others' claims are judged.
     bool const answers = said_.refused_alone && reply.error() != errc::overloaded;
     if (probed && answers) home->trouble().claims_worked();
     return apply(machine_.claim_failed());

@@ -35,7 +35,7 @@ class flight_callers {
   bool choose(detail::caller_ptr const& caller);
   /// The load does not begin now.
   void decided();
-  /// It begins when a slot is free.
+  /// The load begins when a slot is free.
   void queued();
 
   /// Begins a loader; false when there is nobody to load any more.

@@ -17,7 +17,7 @@ void load_flight::extend(cache_engine& home, cache_store& claims) {
       return self->apply(machine.extend_failed(clock::now()));
     }
     if (*reply == renew_reply::renewed) return self->apply(machine.extend_renewed());
-    // By a put or invalidate of another process, most likely: its call looks again, as for ours.
+    // A put or invalidate of another process, most likely: its call looks again, as for ours.
     self->apply(machine.extend_lost(), algo::stop_reason::voided);
   };
   claims.extend(key_, owner_, home.options().claim_ttl, std::move(on_reply));

@@ -59,7 +59,7 @@ void cache_trouble::claims_worked() {
 
 void cache_trouble::write_worked() {
   reads_.succeeded();
-  // It may take a deletion, and refuse a claim: it is full.
+  // The store may take a deletion, and refuse a claim: it is full.
   if (where_ == claims_in::value_store) claims_.ask_soon();
 }
 

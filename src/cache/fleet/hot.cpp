@@ -19,7 +19,7 @@ cache_hot::cache_hot(std::shared_ptr<store_core> home, hot_keys_options options)
       places_(options_.max_hot) {}
 
 void cache_hot::join(fleet_settings settings) {
-  // It goes with this.
+  // The fleet goes with this.
   fleet_ = std::make_shared<cache_fleet>(
       home_, std::move(settings), [this](algo::fleet_change const& change) {
         auto const how = algo::hot_by::fleet;

@@ -103,7 +103,7 @@ std::string encoded_rules(std::vector<hot_rule> const& rules) {
   return algo::encode(list);
 }
 
-// Nothing for what this version does not understand.
+// The rules in a stored text; nothing if this version does not understand it.
 std::optional<hot_rules> rules_of(store_rules const& stored) {
   if (stored.version == 0) return hot_rules();
   auto list = algo::decode_list(stored.text);

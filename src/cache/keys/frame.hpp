@@ -11,7 +11,7 @@
 
 namespace herdlock::runtime {
 
-/// A value (or absent), and its times. What it contains is the value's business, not the header's.
+/// A value (or absent), and its times. Its content is the value's business, not the header's.
 struct framed_value {
   algo::entry_header header;
   cache_value value;

@@ -11,9 +11,9 @@ namespace {
 
 // A store that did not tell its clock is not asked again for so long.
 constexpr milliseconds pause_of_clock{1000};
-// Between two looks at an entry that is early.
+// The pause between two looks at an entry that is early.
 constexpr milliseconds pause_of_refreshes{50};
-// Behind the text of an error that is shared; the back-off of the next failure goes by it.
+// The count behind the text of a shared error; the back-off of the next failure goes by it.
 constexpr std::string_view count_begins = " [failed ";
 constexpr std::string_view count_ends = " times in a row]";
 // With the count it is no longer than what all stores keep of it.
@@ -260,7 +260,7 @@ void cache_freshness::keep(detail::caller_ptr const& caller, found_entry const& 
                  now};
   auto const before = waits_by_caller_.find(caller.get());
   if (before != waits_by_caller_.end()) {
-    // He looks again, and has waited already.
+    // The caller looks again, and has waited already.
     machine_.wait_over(caller->key.str(), before->second->copy, algo::wait_end::value);
     mine.due = before->second->due;
     *before->second = std::move(mine);
@@ -290,7 +290,7 @@ std::optional<detail::cache_answer> cache_freshness::end_wait(detail::cache_call
 result<detail::cache_answer> cache_freshness::best_of(detail::cache_caller& caller,
                                                       result<detail::cache_answer> const& answer) {
   if (answer.has_error()) {
-    // It is good until its entry ends, whatever has become of its load.
+    // The copy is good until its entry ends, whatever has become of its load.
     if (auto had = copies_.end(caller, algo::wait_end::soft_timeout)) return *std::move(had);
   }
   if (waits_.empty()) return answer;
@@ -309,7 +309,7 @@ void cache_freshness::forget(detail::cache_caller& caller) {
 void cache_freshness::on_due(clock::time_point now) {
   while (!waits_.empty() && waits_.front().due <= now) {
     auto const caller = waits_.front().caller;
-    // One whose copy died goes on waiting: the load tells him.
+    // A caller whose copy died goes on waiting: the load tells him.
     auto stale = end_wait(*caller, algo::wait_end::soft_timeout);
     if (!stale) continue;
     cache_counters::add(home_.counters.soft_timeouts);

@@ -60,8 +60,8 @@ void tag_write::on_claim(result<claim_reply> reply, clock::time_point sent) {
   fill({number, number});
 }
 
-// It only ends too soon: whoever writes it anew leaves it its generations, and if he does not, what
-// is loaded ends with it.
+// A record that is not stale only ends too soon: the other writes it anew with its generations, and
+// if it does not, what is loaded ends with the record.
 void tag_write::on_busy() {
   auto const there = beside_ ? tags_.known().record(tag_) : std::nullopt;
   if (there && !there->made_stale) return finish({});

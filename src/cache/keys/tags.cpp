@@ -92,7 +92,7 @@ result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) cons
 
 result<cache_key> cache_tags::record_key(std::string_view tag) const {
   failure why;
-  // Behind the name of its record begins what belongs to another tag's.
+  // Behind the name of a tag's record begins what belongs to another tag's.
   bool const is_side = tag.find(":herdlock:") != tag.npos;
   if (auto const own = cache_key::parse(tag); own.has_error()) {
     why = own.error();
@@ -168,7 +168,7 @@ void cache_tags::ask(std::shared_ptr<judgement> const& about) {
   }
   if (said.all() != algo::tag_verdict::ask) return about->end(said.all());
   if (about->rounds++ == most_rounds) return about->end(algo::tag_verdict::gone);
-  // Those of all tags at once; the last reply may come inside of no call.
+  // The records of all tags are read at once; the last reply may come inside of no call.
   about->reads = 1;
   auto const on_read = [this, keep = home_.shared_from_this(), about](failure const& why) {
     if (why.code) about->trouble = why;
@@ -201,7 +201,7 @@ void cache_tags::send_read(tag_questions::question_ptr const& about, cache_key c
     if (reply.has_error()) return about->answer(reply.error());
     auto const found = reply->found ? record_of(*reply->found) : std::nullopt;
     known_.told(about->tag(), found, sent);
-    // One that is kept with these generations is as good, and entries rest on it already.
+    // A kept record with these generations is as good, and entries rest on it already.
     bool const is_news = found && reply->reading &&
                          !agrees(*home_.local().near, {about->tag(), found->now}, clock::now());
     if (is_news) keep_record(*home_.local().near, key, *reply->reading, *found);
@@ -295,7 +295,7 @@ void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<voi
     detail::dispatch_result(home_.home().executor(), std::move(done), std::move(said));
   };
   if (how == detail::tag_ending::invalidate) return values->invalidate(*key, std::move(on_reply));
-  // All of it is kept: without it the entries would be gone.
+  // The record is kept as long as can be: without it the entries would be gone.
   values->expire(*key, limits::max_ttl, std::move(on_reply));
 }
 

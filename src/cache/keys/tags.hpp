@@ -37,7 +37,7 @@ struct judged_value {
 /// The future of an entry that is judged.
 enum class entry_future {
   is_used,
-  /// And kept in the process, if it may be: so are the records that it needs for that.
+  /// It is used, and kept in the process, if it may be: so are the records that it needs for that.
   is_kept,
 };
 

@@ -93,8 +93,8 @@ class near_record {
   void const* value() const noexcept { return value_.get(); }
 
   bool served(clock::time_point now) const noexcept {
-    // 1. A push drops this record. 2. The PONG behind it prolongs the trust. Whoever sees 2 sees
-    // 1: the time is read first, and acquires what was done before it was set.
+    // 1. A push drops this record. 2. The PONG behind it prolongs the trust. A thread that sees 2
+    // sees 1: the time is read first, and acquires what was done before it was set.
     auto const until = until_->load(std::memory_order_acquire);
     if (now >= std::min(until, expires_) || !live_.load(std::memory_order_relaxed)) return false;
     return !is_.rests || is_supported(now);
@@ -112,7 +112,7 @@ class near_record {
 
   /// Whether it will not be served any more, however long its generation is trusted.
   bool gone(clock::time_point now) const noexcept { return has_ended(now) || has_fallen(now); }
-  /// It would still be served, if what it rests on were.
+  /// The record would still be served, if what it rests on were.
   bool has_fallen(clock::time_point now) const noexcept {
     auto const is_gone = [now](near_record_ptr const& one) {
       return !one->live_.load(std::memory_order_relaxed) || one->has_ended(now);
@@ -120,12 +120,12 @@ class near_record {
     return is_.rests && !has_ended(now) && std::any_of(supports_.begin(), supports_.end(), is_gone);
   }
 
-  /// It was hit. Written only if it was not since the last look, so that hits share the line.
+  /// The record was hit. Written once between two looks, so that hits share the line.
   void visit() const noexcept {
     if (marks_.load(std::memory_order_relaxed) != all_marks) {
       marks_.store(all_marks, std::memory_order_relaxed);
     }
-    // They make no room before what rests on them, and the server is told that they are in use.
+    // Supports make no room before what rests on them, and the server is told that they are in use.
     if (!is_.rests) return;
     for (near_record_ptr const& one : supports_) one->visit();
   }
@@ -144,10 +144,10 @@ class near_record {
   /// Moves the thread's handle to the caller, if there is one. False: another thread is in here.
   bool take_handle(std::size_t thread, near_handle& out) const noexcept;
 
-  /// It leaves the table: it is not served any more.
+  /// The record leaves the table: it is not served any more.
   void close() noexcept { live_.store(false, std::memory_order_relaxed); }
-  /// After close(), once and not under a lock: the value may go here, and its destructor is code of
-  /// a user. No handle is made afterwards.
+  /// To be called after close(), once and not under a lock: the value may go here, and its
+  /// destructor is code of a user. No handle is made afterwards.
   void release_handles() noexcept;
 
   // The table's lock guards where the record stands in the table, which keeps it alive there.

@@ -1,4 +1,4 @@
-// Which keys of a cache are kept near.
+// The keys of a cache that are kept near.
 #pragma once
 
 #include <memory>

@@ -129,7 +129,7 @@ bool near_table::insert(std::string_view key, algo::near_entry const& how, near_
   }
 }
 
-// False: there is more to do than `out` can take.
+// Returns false if there is more to do than `out` can take.
 bool near_table::make_room(std::size_t bytes, clock::time_point now, leaving& out) noexcept {
   while (order_.size() >= options_.entries || counts_.bytes > options_.bytes - bytes) {
     if (out.full()) return false;
