@@ -61,9 +61,9 @@ struct grant_term {
 /// We hold it. `fencing` is greater than any token granted for this resource before.
 struct grant {
   fencing_token fencing;
-  /// Without one: the ttl asked for, from before the request on. A store that answers with a grant
-  /// that is older, or that was pushed to a waiter for a shorter time at first, says so here; the
-  /// runtime renews it in time.
+  /// The term of the grant. Without one: the ttl asked for, from before the request on. A store
+  /// that answers with a grant that is older, or that was pushed to a waiter for a shorter time at
+  /// first, says so here; the runtime renews it in time.
   std::optional<grant_term> term{};
 };
 
@@ -87,7 +87,7 @@ struct leave_request {
   resource name;
   owner_token owner;
   owner_token left_to;  ///< the owner from now on
-  milliseconds ttl;     ///< what is left from now on, also where it was more
+  milliseconds ttl;     ///< the time left from now on, also where it was more
 };
 
 /// Leases by owner token. See the rules at the top of this file.

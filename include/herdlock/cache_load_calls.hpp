@@ -27,8 +27,8 @@ class cache_load_calls : public cache_near_calls<T, Codec> {
   /// must not block. Nothing becomes a negative entry; an exception a failed load. Name it (GCC 12:
   /// no lambda that owns something inside of a co_await expression).
   ///
-  /// It runs once for the call, again only when it was stopped because its claim was lost, and
-  /// not at all when another's load brings the value. While it runs the call does not complete:
+  /// The loader runs once for the call, again only when it was stopped because its claim was lost,
+  /// and not at all when another's load brings the value. While it runs the call does not complete:
   /// what it uses has to live that long. A caller that does not wait for the completion
   /// (asio::detached, a future that is dropped) or destroys the executor must see to it that the
   /// loader owns what it uses.

@@ -132,8 +132,8 @@ constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
 /// not stop in `grace` is told as `overdue` then, at the end of its term at the latest; from then
 /// on another may lead. When the store itself says that the term is gone, another may at once.
 ///
-/// One that was moved from stands for nothing: it is idle, resign() does nothing, and what needs a
-/// candidate throws herdlock::error (errc::not_supported).
+/// A candidate that was moved from stands for nothing: it is idle, resign() does nothing, and what
+/// needs a candidate throws herdlock::error (errc::not_supported).
 class [[nodiscard]] election {
  public:
   /// Throws herdlock::error for options that make no sense (errc::invalid_ttl, invalid_owner).

@@ -5,7 +5,7 @@
 //     keys.tick();                                      // every 100 ms, from a timer of yours
 //     for (auto const& one : keys.top(10)) print(one.key, one.reads_per_second);
 //
-// It needs no store and starts no thread.
+// hot_keys needs no store and starts no thread.
 #pragma once
 
 #include <cstddef>

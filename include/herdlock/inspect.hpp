@@ -39,7 +39,7 @@ struct list_request {
 /// A part of the list. It may hold fewer names than the limit, or none, though it is not the last.
 struct lease_page {
   std::vector<resource> names;
-  std::string cursor;  ///< of the next part, for whoever made it alone; empty: this was the last
+  std::string cursor;  ///< where the next part begins, for its maker; empty: this was the last
 };
 
 /// The promises of a lease store beyond the contract; docs/guarantees.md says what each means.

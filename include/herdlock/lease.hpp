@@ -47,7 +47,7 @@ struct lease_ticket {
 /// loss margin, at least 1 %, passed without a renewal) the stop token is triggered, once, on the
 /// store's executor. A lost lease is never taken again behind your back.
 ///
-/// One that was moved from, or handed over, is no lease: valid() is false, and what needs a lease
+/// A lease that was moved from, or handed over, is none: valid() is false, and what needs a lease
 /// throws herdlock::error (errc::lost).
 class [[nodiscard]] lease {
  public:

@@ -29,7 +29,7 @@ struct rules_change {
 struct prolong_request {
   cache_key key;
   milliseconds to;       ///< so much time shall be left to it from now on
-  milliseconds at_most;  ///< and so much beyond the first expiry that the store saw of it
+  milliseconds at_most;  ///< at most so much beyond the first expiry that the store saw
 };
 
 /// Store handles that listen for rules: of a process as a rule one. Nothing: the store cannot tell.

@@ -8,8 +8,8 @@
 // Its completions are `void(std::exception_ptr, T)`, unlike all others here: what fails is the
 // caller's own code, whose exceptions keep their type.
 //
-// It keeps no results: once the operation has ended, the next caller starts a new one. (For that
-// there is herdlock::cache.)
+// single_flight keeps no results: once the operation has ended, the next caller starts a new one.
+// (For that there is herdlock::cache.)
 #pragma once
 
 #include <herdlock/detail/boost_version.hpp>

@@ -47,8 +47,8 @@ struct survey_request {
 
 /// One key. Members that a source does not know are empty.
 struct surveyed_key {
-  /// With the prefix of its cache. `monitor` cuts it at 256 bytes; `clients`, what is behind the
-  /// prefix.
+  /// The key with the prefix of its cache. `monitor` cuts it at 256 bytes; `clients`, what is
+  /// behind the prefix.
   std::string key;
   bool cut = false;  ///< it may be the beginning of a longer key, or of several
   double rate = 0;   ///< reads and writes a second, as near as the source knows
@@ -58,15 +58,15 @@ struct surveyed_key {
   std::optional<double> writes = {};          ///< a second
   std::optional<double> share = {};           ///< of all uses that were counted, 0 to 1
   std::optional<std::uint64_t> bytes = {};    ///< of its value, at the server
-  std::optional<std::size_t> processes = {};  ///< that read it often
+  std::optional<std::size_t> processes = {};  ///< those that read it often
   std::optional<std::size_t> reporters = {};  ///< processes of its cache that have reported
   std::optional<std::size_t> kept_by = {};    ///< of them, those that keep it near
-  std::optional<milliseconds> kept_for = {};  ///< by the one that has kept it longest
+  std::optional<milliseconds> kept_for = {};  ///< how long, in the process that has kept it longest
 };
 
 struct survey {
   std::vector<surveyed_key> keys;  ///< by rate, the greatest first
-  std::size_t processes = 0;       ///< that have reported of one cache, at most; of `clients`
+  std::size_t processes = 0;       ///< most that reported of one cache; for `clients`
   /// The cost to the server, in a sentence: commands, bytes, time.
   std::string cost;
   /// The limits of the answer, each a sentence: a policy, a right that is missing, a gap.

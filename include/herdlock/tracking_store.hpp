@@ -71,7 +71,7 @@ class tracking_store {
  public:
   virtual ~tracking_store() = default;
 
-  /// From now on; links that are up are told of, too. A listener that has gone hears nothing more.
+  /// Tells `to` of links from now on, also of those that are up; nothing once it has gone.
   virtual void listen(std::weak_ptr<tracking_listener> to) = 0;
   /// cache_store::get(), and what keeping the value takes. Not cancellable.
   virtual void get(tracked_read request, handler<tracked_value> done) = 0;

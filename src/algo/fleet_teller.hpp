@@ -50,10 +50,10 @@ class fleet_teller {
   std::optional<clock::time_point> last_;
   std::size_t last_bytes_ = 0;                  // of the last report
   double part_ = 0;                             // random, of the pause behind it
-  std::optional<clock::time_point> last_news_;  // of these, one that told of a hot key first
+  std::optional<clock::time_point> last_news_;  // the last report that told of a hot key first
   bool has_named_ = false;                      // in the last report
   std::set<std::string> told_hot_;              // in the last report, and hot since then
-  bool has_cooled_ = false;                     // one of them, since the last report
+  bool has_cooled_ = false;                     // a key of told_hot_, since the last report
 };
 
 }  // namespace herdlock::algo

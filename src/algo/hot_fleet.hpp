@@ -99,7 +99,7 @@ class hot_fleet {
   };
   struct fleet_hot_since {
     clock::time_point since;
-    bool by_sums = false;                        // it was, at some time
+    bool by_sums = false;                        // it was hot by the sums, at some time
     std::optional<clock::time_point> low_since;  // the sums
   };
   struct written_key {

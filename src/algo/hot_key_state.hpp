@@ -63,7 +63,7 @@ class hot_key_state {
 
   bool hot_ = false;
   std::uint8_t doublings_ = 0;  // of the time that it has to be calm when it cools by writes
-  run run_{};  // of ticks: at each of them it was read often enough, seen from the first
+  run run_{};  // ticks: at each of them the key was read often enough, seen from the first
   half live_{};
   half previous_{};
   clock::duration hot_for_{0};

@@ -97,7 +97,7 @@ class hot_ledger {
   hot_thresholds const thresholds_;
   std::size_t const most_hot_;
   std::map<known_key, entry, by_id> entries_;
-  std::vector<std::uint64_t> used_;  // by the keys that are not hot; only in make_room()
+  std::vector<std::uint64_t> used_;  // uses of the keys that are not hot; only in make_room()
   std::size_t hot_ = 0;
   std::uint64_t refused_ = 0;
 

@@ -110,8 +110,8 @@ class lease_machine {
   clock::time_point sent_;
   clock::time_point valid_until_;
   clock::time_point renew_at_;
-  std::optional<clock::time_point> renew_by_;    // until one has been sent
-  std::optional<clock::duration> next_look_in_;  // that one has failed: until one is answered
+  std::optional<clock::time_point> renew_by_;    // until a renewal has been sent
+  std::optional<clock::duration> next_look_in_;  // once that has failed: until one is answered
   int failures_ = 0;
 };
 

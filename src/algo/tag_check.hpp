@@ -38,7 +38,7 @@ namespace herdlock::algo {
 /// A tag's record as a store has it.
 struct tag_record {
   tag_generations now;
-  bool made_stale = false;  ///< by expire_tag; who loads makes another
+  bool made_stale = false;  ///< by expire_tag; the next load makes another
   clock::time_point ends;
 };
 

@@ -22,8 +22,8 @@ struct told_row {
 
 /// An answer of the store.
 struct told_rows {
-  std::int64_t from = 0;     ///< asked for those behind this one
-  std::int64_t through = 0;  ///< and there are none but `rows` up to this one
+  std::int64_t from = 0;     ///< the rows behind this one were asked for
+  std::int64_t through = 0;  ///< up to this one there are none but `rows`
   std::vector<told_row> rows;
   bool more = false;  ///< perhaps, behind `through`
 };
@@ -32,7 +32,7 @@ class told_listeners {
  public:
   struct listener {
     std::string topic;
-    std::weak_ptr<void> alive;  ///< it has gone when this has
+    std::weak_ptr<void> alive;  ///< the listener has gone when this has
     std::function<void(told_row const&)> hear;
   };
 

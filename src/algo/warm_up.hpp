@@ -52,7 +52,7 @@ class warm_up {
   };
 
   std::map<std::string, state, std::less<>> keys_;
-  std::size_t under_way_ = 0;  // also of those that nobody wants any more
+  std::size_t under_way_ = 0;  // loads, also of keys that nobody wants any more
 };
 
 }  // namespace herdlock::algo

@@ -266,7 +266,7 @@ algo::load_settings load_settings_of(cache_engine const& home, load_purpose cons
   return {.claim_ttl = home.options().claim_ttl,
           .max_load_time = home.options().max_load_time,
           .waiting = pushed ? algo::load_waiting::watch : algo::load_waiting::back_off,
-          // Else there is nobody who could load behind it.
+          // Without one of these nobody could load behind the answer.
           .behind_answer = purpose.behind_answer() && (home.owned() || purpose.caller_waits),
           .caller_waits = purpose.caller_waits};
 }

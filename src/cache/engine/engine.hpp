@@ -183,7 +183,7 @@ class cache_engine final : public closing_listener,
   std::shared_ptr<posting_gate> back_;
 
   cache_arrivals arrivals_;
-  shared_looks looks_;  // of this turn, not sent yet
+  shared_looks looks_;  // the looks of this turn, not sent yet
   flights_type flights_;
   // Flights that may still store something, by their own keys; detached and answered ones, too.
   std::unordered_multimap<std::string_view, load_flight*> live_;

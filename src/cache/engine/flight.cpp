@@ -131,7 +131,7 @@ void load_flight::apply(algo::load_plan const& plan, algo::stop_reason why) {
   }
   if (plan.clean_up) home->give_up_claim(key_, owner_);
   if (plan.answer) home->answer(id_, said_.answer(*plan.answer, key_), callers_.take_sharer());
-  // Before the call, which may be for a slot of the other kind.
+  // The slot is freed before the call, which may be for a slot of the other kind.
   if (plan.free_slot) home->slots().free(slot_kind_);
   begin(*home, plan.call);
   if (machine_.done()) {
@@ -257,7 +257,7 @@ void load_flight::on_claim(result<claim_reply> reply) {
       if (std::exchange(purpose_.refresh_below, below) < below) {
         return apply(machine_.claim_busy(milliseconds{1}, clock::now(), random_unit()));
       }
-      // Without an end of its own: no claim beside it is granted.
+      // The entry has no end of its own: no claim beside it is granted.
       if (purpose_.by_tags) return apply(machine_.claim_unreadable());
     }
     // Another has refreshed it.

@@ -38,12 +38,12 @@ struct load_purpose {
 
 /// The answers of the store and the loader so far.
 struct load_words {
-  bool refused_alone = false;    // this key by the store, which has no other trouble
+  bool refused_alone = false;    // the store refused this key, and has no other trouble
   detail::cache_answer found;    // an entry, from claim or watch
   std::string shared_error;      // the store's word of another's failed load
   failure refusal;               // the store's
   detail::load_outcome outcome;  // of our loader
-  std::size_t bytes = 0;         // of its outcome, also when the store has that
+  std::size_t bytes = 0;         // of the outcome, also when the store has it
   lasting_admission admission;   // of what it loaded
   algo::tag_verdict by_tags = algo::tag_verdict::fresh;  // of `found`, when it is stale
   /// Header extensions of the value. None: its tags' generations are unknown, it is not stored.
@@ -113,7 +113,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   std::optional<queue_position> queued_at_;
   bool waits_for_turn_ = false;  // all who wait are parts of calls whose loaders run already
   bool watching_ = false;
-  bool outdated_ = false;  // what it loads: by a put, an invalidate, or a load that came after
+  bool outdated_ = false;  // by a put, an invalidate, or a load that came after
   asio::cancellation_signal stop_watch_;
   fencing_token fencing_{};
   load_words said_;

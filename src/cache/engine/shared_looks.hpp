@@ -78,7 +78,7 @@ class shared_looks {
   std::vector<group> groups_;  // from next_ on
   std::size_t next_ = 0;
   std::size_t under_way_ = 0;
-  std::unordered_map<std::string_view, std::size_t> by_key_;  // of those that wait
+  std::unordered_map<std::string_view, std::size_t> by_key_;  // the groups that wait
 };
 
 }  // namespace herdlock::runtime

@@ -65,7 +65,7 @@ class cache_trouble {
   std::string who_;
   algo::store_health reads_;
   algo::store_health claims_;
-  std::set<std::pair<algo::store_step, int>> warned_;  // and the code
+  std::set<std::pair<algo::store_step, int>> warned_;  // each step and code
   mutable std::mutex mutex_;
   failure latest_;  // mutex_
 };

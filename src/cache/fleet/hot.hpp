@@ -108,7 +108,7 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
  private:
   struct hot_key_here {
     std::string key;           // once a value of it is kept
-    bool awaits_push = false;  // of what we have written ourselves
+    bool awaits_push = false;  // for a write of our own
     algo::keep_tries tries;
   };
 

@@ -71,7 +71,7 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   change_listener const told_;
   std::uint64_t const process_;
   algo::fleet_teller teller_;
-  std::unordered_map<std::string, clock::time_point> kept_since_;  // of those that are known
+  std::unordered_map<std::string, clock::time_point> kept_since_;  // for the keys that are known
   due_times due_;
   bool hurries_ = false;
   bool has_news_ = false;

@@ -133,7 +133,7 @@ void cache_freshness::frame(cache_value& value, milliseconds& ttl, clock::durati
   // Nobody could tell when the entry becomes stale.
   if (clock_.known()) {
     header.created = clock_.there(clock::now());
-    // That there is no such thing does not last.
+    // A negative entry does not last.
     bool const ends = home_.lasting() && std::holds_alternative<absent>(value);
     header.grace = ends ? milliseconds{0} : home_.options().grace;
   }
@@ -178,7 +178,7 @@ void cache_freshness::plan_near(cache_key const& key, found_entry& found, algo::
     how.expires = std::min(how.expires, expires - drawn);
     return;
   }
-  // Not all processes at once.
+  // The processes are not early all at once.
   double const share = 0.75 + random_unit() / 4;
   auto const least = std::chrono::duration<double>(age->head_start) * share;
   auto const ahead = std::max(drawn, std::chrono::duration_cast<clock::duration>(least));

@@ -29,8 +29,8 @@ struct entry_age {
   algo::entry_header header;
   algo::entry_times times;
   bool killed = false;  ///< by a put or invalidate that came between the read and its answer
-  algo::tag_verdict by_tags = algo::tag_verdict::fresh;  ///< else its header says `expired`
-  clock::duration head_start{0};  ///< it is early for so long at least; of a hot key
+  algo::tag_verdict by_tags = algo::tag_verdict::fresh;  ///< not fresh: its header says `expired`
+  clock::duration head_start{0};  ///< a hot key's entry is early for so long at least
 };
 
 /// A decoded entry; one of a plain cache has no age.

@@ -59,7 +59,7 @@ class cache_tags {
   /// A failure when the store cannot be reached.
   void judge(cache_value stored, then<judged_value> done,
              entry_future future = entry_future::is_used);
-  /// Before a load or a put begins: the extensions of its entry.
+  /// Finds the extensions of an entry before its load or put begins.
   void prepare(std::vector<std::string> const& names, then<std::string> done);
   /// Reads the record, one read at a time. The record of an entry that is kept is kept, too.
   void read(std::string const& tag, entry_future future, std::function<void(failure const&)> done);
@@ -105,7 +105,7 @@ class cache_tags {
   milliseconds record_ttl_;
   tag_questions reads_;
   tag_questions writes_;
-  loads_by_tag loads_;  // those that run; in there under each of its tags:
+  loads_by_tag loads_;  // the loads that run; for each, where its tags stand in there:
   std::unordered_map<load_flight*, std::vector<loads_by_tag::iterator>> running_;
 };
 

@@ -53,7 +53,7 @@ class near_sweep : public std::enable_shared_from_this<near_sweep> {
 
   boost::asio::any_io_executor const executor_;
   std::shared_ptr<detail::near_table> const table_;
-  std::size_t left_ = 0;  // that were not looked at yet
+  std::size_t left_ = 0;  // entries that were not looked at yet
   bool under_way_ = false;
 };
 

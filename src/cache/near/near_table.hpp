@@ -62,7 +62,7 @@ enum class near_look {
 
 struct near_value {
   std::shared_ptr<void const> value;  ///< null: the key is known to be missing
-  std::size_t bytes = 0;              ///< that it takes, as its codec sees it
+  std::size_t bytes = 0;              ///< those it takes, as its codec sees them
   /// Records from find_record(): the value is served while all of these are.
   near_supports supports = {};
   near_role role = near_role::entry;
