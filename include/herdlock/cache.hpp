@@ -4,9 +4,9 @@
 //     herdlock::cache<std::string> names(store, {.prefix = "name:"});
 //     auto name = names.get_or_load("42", [&] { return database.find_name(42); });
 //
-// What happens on a miss: the cache takes the claim on the key in the store, looking a second time
-// in the same step; whoever gets the claim runs its loader and stores the result, everyone else,
-// in this process and in others, waits and gets the value or the loader's error.
+// On a miss the cache takes the claim on the key in the store, looking a second time in the same
+// step; the caller that gets the claim runs its loader and stores the result, everyone else, in
+// this process and in others, waits and gets the value or the loader's error.
 //
 //  * Hits are plain reads. Callers of one key share a read only while it has not been sent, so no
 //    answer is older than the call, but for what a near cache keeps (cache_options::near). A caller
@@ -27,8 +27,8 @@
 //    one more behind each fence()), at most max_loads_without_store at once, and nothing is
 //    written. After a failure the store is left alone for 250 ms to 1 s, then probed beside the
 //    callers' own way, so that a store that hangs costs its timeout only once; after a write that
-//    it has acknowledged it is asked again at once. What it refuses to one key concerns that key
-//    alone, and store::warnings() names what a right is missing for.
+//    it has acknowledged it is asked again at once. A refusal to one key concerns that key alone,
+//    and store::warnings() names what a right is missing for.
 //  * A framed entry (cache_options::format) can be loaded anew before or after its ttl ends while
 //    it still answers: behind the answer by the cache's own loader; where it has none one call of
 //    the fleet waits for its load, and all others get the value that is there.
@@ -77,9 +77,9 @@ class cache : public cache_load_calls<T, Codec> {
   explicit cache(store values, cache_options options = {})
       : calls(make(std::move(values), std::nullopt, std::move(options), nullptr)) {}
 
-  /// The same with a loader of its own. What a call is given is used only while the call runs; this
-  /// one may run behind an answer, and for calls that bring none: it has to own what it uses, but
-  /// not the cache. Called with a load_context& (or with nothing), it returns a T or a
+  /// The same with a loader of its own. A call's loader is used only while the call runs; this one
+  /// may run behind an answer, and for calls that bring none: it has to own what it uses, but not
+  /// the cache. Called with a load_context& (or with nothing), it returns a T or a
   /// std::optional<T>; or it loads many keys, as that of get_many_or_load, and has those that are
   /// wanted at one moment, max_loads at most, also of calls for one key. It runs on a thread of the
   /// cache's (at most max_loads + max_loads_without_store of them, each with the signal mask of the

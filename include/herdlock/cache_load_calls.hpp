@@ -27,11 +27,11 @@ class cache_load_calls : public cache_near_calls<T, Codec> {
   /// must not block. Nothing becomes a negative entry; an exception a failed load. Name it (GCC 12:
   /// no lambda that owns something inside of a co_await expression).
   ///
-  /// It runs once for the call, again only when it was stopped because its claim was lost, and
-  /// not at all when another's load brings the value. While it runs the call does not complete:
-  /// what it uses has to live that long. Who does not wait for the completion (asio::detached, a
-  /// future that is dropped) or destroys the executor must see to it that the loader owns what it
-  /// uses.
+  /// The loader runs once for the call, again only when it was stopped because its claim was lost,
+  /// and not at all when another's load brings the value. While it runs the call does not complete:
+  /// what it uses has to live that long. A caller that does not wait for the completion
+  /// (asio::detached, a future that is dropped) or destroys the executor must see to it that the
+  /// loader owns what it uses.
   ///
   /// Errors: errc::load_failed with the text of the loader's exception; timed_out after
   /// options.wait; overloaded; invalid_name (the key is no name, or too long with the prefix);
@@ -78,8 +78,8 @@ class cache_load_calls : public cache_near_calls<T, Codec> {
   /// (`std::vector<std::string> const&`, without the prefix; and with a std::stop_token, if it
   /// takes one, which is triggered when none of them has a use for it any more), and returns
   /// boost::asio::awaitable<Values>, where Values is a map from key to T, std::optional<T> or a
-  /// result of one of these; a key that is not in it has no value. What others are at is waited for
-  /// meanwhile, and nothing is claimed while the loader runs, so that calls whose keys overlap
+  /// result of one of these; a key that is not in it has no value. The loads of others are waited
+  /// for meanwhile, and nothing is claimed while the loader runs, so that calls whose keys overlap
   /// never wait for each other in a circle. Should another fail to load a key, or more keys be
   /// missing than max_loads allows at once, the loader is called again with what is left. Executor,
   /// exceptions and cancellation as for async_get_or_load.

@@ -59,9 +59,8 @@ class cache_near_calls : public cache_tag_calls {
   /// one goes on for those who wait for it. (With the locks in another store, or where another
   /// program has written, its value may still come to the store behind the write.) A round trip to
   /// each server, two while another fence is under way; max_staleness for each of them at most.
-  /// What is known of tags is asked for anew, too. Without a near cache it is done at once. Calls
-  /// behind a fence share no load with those before it. errc::overloaded beyond max_waiting. Not
-  /// cancellable.
+  /// Tags are asked for anew, too. Without a near cache it is done at once. Calls behind a fence
+  /// share no load with those before it. errc::overloaded beyond max_waiting. Not cancellable.
   template <class Token = boost::asio::deferred_t>
   auto async_fence(Token&& token = {}) const {
     return detail::initiate<void>(

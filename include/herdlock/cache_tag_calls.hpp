@@ -27,8 +27,8 @@ class cache_tag_calls : public detail::cache_handle {
     return end(tag, detail::tag_ending::invalidate, std::forward<Token>(token));
   }
 
-  /// Those entries are stale, as async_expire makes one: with a grace they answer while they are
-  /// loaded anew, until they end by themselves. Without one they are gone.
+  /// The tag's entries are stale, as async_expire makes one: with a grace they answer while they
+  /// are loaded anew, until they end by themselves. Without one they are gone.
   template <class Token = boost::asio::deferred_t>
   auto async_expire_tag(std::string_view tag, Token&& token = {}) const {
     return end(tag, detail::tag_ending::expire, std::forward<Token>(token));

@@ -9,7 +9,7 @@
 namespace herdlock::algo {
 namespace {
 
-// From 0 to less than 1, and another one for each report: the process is a random number, which
+// A number from 0 to less than 1, another for each report: the process is a random number, which
 // splitmix64 spreads (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 double part_of(std::uint64_t number) {
   std::uint64_t z = number * 0x9e3779b97f4a7c15;
@@ -45,8 +45,8 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
   }
   has_cooled_ = has_cooled_ || still_hot.size() != told_hot_.size();
   told_hot_ = std::move(still_hot);
-  // Who is hot comes first, so that there is room for it; and who was named stays, so that those
-  // for whom there is no room are no news by turns.
+  // Hot keys come first, so that there is room for them; those that were named stay, so that keys
+  // for which there is no room are no news by turns.
   auto const rank = [this](fleet_key const& one) {
     return std::tuple(one.hot, told_hot_.contains(one.key), one.high);
   };
@@ -55,7 +55,7 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
   std::vector<fleet_key> named;
   std::uint64_t rest = std::min(uncounted, fleet_report::most_uses);
   for (fleet_key& one : known) {
-    // A longer one is known by its beginning, and may be another elsewhere.
+    // A longer key is known by its beginning, and may be another key elsewhere.
     bool const has_name = !one.key.empty() && one.key.size() < fleet_report::most_key_bytes;
     bool const has_room = named.size() < fleet_report::most_keys;
     one.high = std::min(one.high, fleet_report::most_uses);

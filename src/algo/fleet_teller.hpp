@@ -20,10 +20,10 @@
 
 namespace herdlock::algo {
 
-/// What a process knows of its fleet when it reports.
+/// The fleet as a process knows it when it reports.
 struct fleet_view {
   std::uint64_t least = 1;    ///< hot_fleet::least_to_name()
-  std::size_t processes = 1;  ///< that report, as far as it knows
+  std::size_t processes = 1;  ///< those that report, as far as it knows
 };
 
 class fleet_teller {
@@ -35,8 +35,8 @@ class fleet_teller {
   /// `process`: a random number.
   explicit fleet_teller(std::uint64_t process) noexcept : process_(process) {}
 
-  /// What is to be sent now. `known`: of this process, in any order; `uncounted`: the reads a
-  /// second, at most, of a key that is not among them.
+  /// The report that is due now, if any. `known`: the keys of this process, in any order;
+  /// `uncounted`: the reads a second, at most, of a key that is not among them.
   std::optional<fleet_report> report(std::vector<fleet_key> known, std::uint64_t uncounted,
                                      fleet_view const& fleet, clock::time_point now);
 
@@ -50,10 +50,10 @@ class fleet_teller {
   std::optional<clock::time_point> last_;
   std::size_t last_bytes_ = 0;                  // of the last report
   double part_ = 0;                             // random, of the pause behind it
-  std::optional<clock::time_point> last_news_;  // of these, one that told of a hot key first
+  std::optional<clock::time_point> last_news_;  // the last report that told of a hot key first
   bool has_named_ = false;                      // in the last report
   std::set<std::string> told_hot_;              // in the last report, and hot since then
-  bool has_cooled_ = false;                     // one of them, since the last report
+  bool has_cooled_ = false;                     // a key of told_hot_, since the last report
 };
 
 }  // namespace herdlock::algo

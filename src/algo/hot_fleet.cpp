@@ -8,7 +8,7 @@
 namespace herdlock::algo {
 namespace {
 
-// Of the reads of a key that has the threshold: what those tell of who have to name it.
+// The share of a key's reads that reports must cover, when it is exactly at the threshold.
 constexpr double told_of = 0.75;
 constexpr std::uint64_t parts_of_threshold = 100;
 constexpr int most_fleet_doublings = 6;
@@ -32,14 +32,14 @@ fleet_hearing hot_fleet::hear(fleet_report report, clock::time_point now) {
   return fleet_hearing::news;
 }
 
-std::uint64_t hot_fleet::least_to_take_part(fleet_rules const& rules) noexcept {
-  return std::max<std::uint64_t>(rules.threshold / parts_of_threshold, 1);
+std::uint64_t hot_fleet::least_to_take_part(fleet_thresholds const& thresholds) noexcept {
+  return std::max<std::uint64_t>(thresholds.threshold / parts_of_threshold, 1);
 }
 
 std::uint64_t hot_fleet::least_to_name() const noexcept {
   auto const processes = std::max<std::uint64_t>(members_.size(), 1);
-  return std::clamp<std::uint64_t>(rules_.threshold / (4 * processes), 1,
-                                   least_to_take_part(rules_));
+  return std::clamp<std::uint64_t>(thresholds_.threshold / (4 * processes), 1,
+                                   least_to_take_part(thresholds_));
 }
 
 hot_fleet::key_sums hot_fleet::sum_up() const {
@@ -52,7 +52,7 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
       sum.low += each.low;
       sum.high += each.high;
       sum.rest += one.newest.rest;
-      // Each process that keeps it is told of all its writes, others know of their own.
+      // Each process that keeps the key is told of all its writes, others know of their own.
       if (is_hot(each.key) || each.kept_ms > 0) {
         sum.told_writes = std::max(sum.told_writes, each.writes);
       } else {
@@ -64,7 +64,7 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
       sum.announced = sum.announced || each.hot;
     }
   }
-  // Of the processes that do not name it.
+  // The processes that do not name a key may read it, too: each at most its `rest`.
   for (auto& [key, sum] : sums) {
     sum.high += rest - sum.rest;
     sum.writes = std::max(sum.told_writes, sum.own_writes);
@@ -72,37 +72,37 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
   return sums;
 }
 
-// At that share of what makes a key hot, or above.
+// The key has that share of what makes a key hot, or more.
 bool hot_fleet::is_read(key_sum const& sum, double share) const noexcept {
   return has_reads(sum, share) && !is_written_too_often(sum, share);
 }
 
 bool hot_fleet::has_reads(key_sum const& sum, double share) const noexcept {
-  return double(sum.low) >= double(rules_.threshold) * told_of * share;
+  return double(sum.low) >= double(thresholds_.threshold) * told_of * share;
 }
 
 bool hot_fleet::is_written_too_often(key_sum const& sum, double share) const noexcept {
-  return double(sum.low) < double(sum.writes) * rules_.reads_per_write * share;
+  return double(sum.low) < double(sum.writes) * thresholds_.reads_per_write * share;
 }
 
 clock::duration hot_fleet::calm_for(int doublings) const noexcept {
-  return rules_.cool_time * (2 << doublings);
+  return thresholds_.cool_time * (2 << doublings);
 }
 
-// What was hot for longer than it had to be calm before, or calm for that long behind it, begins
-// anew.
+// The writes of a key are forgotten if it was hot for longer than it had to be calm before, or was
+// calm for that long afterwards.
 void hot_fleet::forget_old_writes(std::string_view key, clock::time_point since,
                                   clock::time_point now) {
   auto const at = written_.find(key);
   if (at == written_.end()) return;
   auto const had_to_be_calm = calm_for(at->second.doublings) / 2;
-  bool const was_worth_it = now - since > had_to_be_calm + rules_.cool_time;
+  bool const was_worth_it = now - since > had_to_be_calm + thresholds_.cool_time;
   bool const is_long_ago = since - at->second.calm_until > had_to_be_calm;
   if (was_worth_it || is_long_ago) written_.erase(at);
 }
 
 void hot_fleet::cool_by_writes(std::string_view key, clock::time_point now) {
-  bool const has_room = written_.size() < most_written * rules_.most_hot;
+  bool const has_room = written_.size() < most_written * thresholds_.most_hot;
   if (!has_room) {
     written_.erase(std::min_element(written_.begin(), written_.end(), [](auto& a, auto& b) {
       return a.second.calm_until < b.second.calm_until;
@@ -116,7 +116,7 @@ void hot_fleet::cool_by_writes(std::string_view key, clock::time_point now) {
 std::vector<fleet_change> hot_fleet::advance(clock::time_point now) {
   std::erase_if(members_, [&, processes = members_.size()](auto const& each) {
     auto const& [newest, bytes, heard] = each.second;
-    return now - heard >= fleet_pace::silence(processes, bytes, rules_.silence);
+    return now - heard >= fleet_pace::silence(processes, bytes, thresholds_.silence);
   });
   std::vector<fleet_change> changes;
   auto const sums = sum_up();
@@ -125,7 +125,7 @@ std::vector<fleet_change> hot_fleet::advance(clock::time_point now) {
   return changes;
 }
 
-// Where there is no room for all, those that are read most.
+// If there is no room for all keys, those that are read most become hot.
 void hot_fleet::find_hot(key_sums const& sums, clock::time_point now,
                          std::vector<fleet_change>& out) {
   std::vector<key_sums::value_type const*> found;
@@ -143,14 +143,15 @@ void hot_fleet::find_hot(key_sums const& sums, clock::time_point now,
   std::stable_sort(found.begin(), found.end(),
                    [](auto const* a, auto const* b) { return a->second.low > b->second.low; });
   for (auto const* one : found) {
-    if (hot_.size() >= rules_.most_hot) return;
-    hot_.emplace(one->first,
-                 hot_key_state{.since = now, .by_sums = is_read(one->second, 1), .low_since = {}});
+    if (hot_.size() >= thresholds_.most_hot) return;
+    hot_.emplace(
+        one->first,
+        fleet_hot_since{.since = now, .by_sums = is_read(one->second, 1), .low_since = {}});
     out.push_back({fleet_change::kind::hot, std::string(one->first)});
   }
 }
 
-// Who announces a key has waited before it says that it is not hot any more.
+// A process that announces a key has waited before it says that the key is not hot any more.
 void hot_fleet::find_cooled(key_sums const& sums, clock::time_point now,
                             std::vector<fleet_change>& out) {
   for (auto at = hot_.begin(); at != hot_.end();) {
@@ -162,13 +163,13 @@ void hot_fleet::find_cooled(key_sums const& sums, clock::time_point now,
     } else if (!low_since) {
       low_since = now;
     }
-    bool const was_low = low_since && (!by_sums || now - *low_since >= rules_.cool_time);
+    bool const was_low = low_since && (!by_sums || now - *low_since >= thresholds_.cool_time);
     if (!was_low || (named && found->second.announced)) {
       ++at;
       continue;
     }
     forget_old_writes(at->first, since, now);
-    // Whoever is hardly read does not come and go by writes.
+    // A key that is hardly read does not come and go by writes.
     bool const is_read_enough = named && (!by_sums || has_reads(found->second, 0.5));
     if (is_read_enough && is_written_too_often(found->second, 0.5)) cool_by_writes(at->first, now);
     out.push_back({fleet_change::kind::cooled, at->first});

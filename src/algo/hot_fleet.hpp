@@ -1,12 +1,12 @@
-// What the processes of a fleet know together: each of them sums up the newest reports of all, so
-// none is special, and none is missed.
+// The knowledge that the processes of a fleet share: each of them sums up the newest reports of
+// all, so none is special, and none is missed.
 //
 // A key that is named has in its process at least `low` reads a second and at most `high`; one that
-// is not has `rest` there at most, of those who report. A process names what may have a hundredth
-// of the threshold there, or threshold ÷ 4n when n processes report and that is less
-// (least_to_name). Who reads no key so often reports nothing, and is not among the n. So in a fleet
-// of up to 25 processes three quarters of the reads of a key that has the threshold are told of, at
-// least, whoever has reported before; in one of up to 100, when all read it alike.
+// is not has `rest` at most in each that reports. A process names the keys that may have a
+// hundredth of the threshold there, or threshold ÷ 4n when n processes report and that is less
+// (least_to_name). One that reads no key so often reports nothing, and is not among the n. So in a
+// fleet of up to 25 processes the reports cover three quarters of the reads of a key at the
+// threshold, at least, whoever has reported before; in one of up to 100, when all read it alike.
 //
 // A key is hot in the fleet as soon as one process says that it is hot there, or three quarters of
 // the threshold are told of and it is not written too often. It cools when no process says so any
@@ -34,7 +34,7 @@
 
 namespace herdlock::algo {
 
-struct fleet_rules {
+struct fleet_thresholds {
   std::uint64_t threshold = 10'000;  ///< reads a second, of all processes together
   double reads_per_write = 20;       ///< at least; half of it when it is hot
   clock::duration cool_time{0};
@@ -42,16 +42,16 @@ struct fleet_rules {
   std::size_t most_hot = 256;
 };
 
-/// Of one key in all processes; in uses a second.
+/// The sums of one key over all processes; in uses a second.
 struct fleet_sum {
   std::string key;
   std::uint64_t low = 0;   ///< reads, at least
   std::uint64_t high = 0;  ///< reads, at most
   std::uint64_t writes = 0;
-  std::size_t processes = 0;  ///< that name it
+  std::size_t processes = 0;  ///< those that name it
   bool hot = false;
   std::size_t kept_by = 0;    ///< processes that keep a value of it
-  std::uint64_t kept_ms = 0;  ///< by the one that has kept one longest
+  std::uint64_t kept_ms = 0;  ///< how long, in the process that has kept one longest
 };
 
 struct fleet_change {
@@ -73,18 +73,18 @@ class hot_fleet {
  public:
   static constexpr std::size_t most_processes = 1024;
 
-  explicit hot_fleet(fleet_rules const& rules) : rules_(rules) {}
+  explicit hot_fleet(fleet_thresholds const& thresholds) : thresholds_(thresholds) {}
 
   /// A process has said this, this one or another.
   fleet_hearing hear(fleet_report report, clock::time_point now);
-  /// What has changed by now.
+  /// The keys that have become hot, or have cooled, by now.
   std::vector<fleet_change> advance(clock::time_point now);
 
   /// A key that may have so many reads a second here is to be named in a report. 1 at least; no
   /// more than least_to_take_part().
   std::uint64_t least_to_name() const noexcept;
   /// The same before anybody has reported.
-  static std::uint64_t least_to_take_part(fleet_rules const& rules) noexcept;
+  static std::uint64_t least_to_take_part(fleet_thresholds const& thresholds) noexcept;
   bool is_hot(std::string_view key) const { return hot_.find(key) != hot_.end(); }
   /// The keys that are read most, by `low`, the first one most.
   std::vector<fleet_sum> top(std::size_t most) const;
@@ -97,9 +97,9 @@ class hot_fleet {
     std::size_t bytes;  // as it was sent
     clock::time_point heard;
   };
-  struct hot_key_state {
+  struct fleet_hot_since {
     clock::time_point since;
-    bool by_sums = false;                        // it was, at some time
+    bool by_sums = false;                        // it was hot by the sums, at some time
     std::optional<clock::time_point> low_since;  // the sums
   };
   struct written_key {
@@ -125,9 +125,9 @@ class hot_fleet {
   void find_hot(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
   void find_cooled(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
 
-  fleet_rules const rules_;
+  fleet_thresholds const thresholds_;
   std::map<std::uint64_t, member> members_;
-  std::map<std::string, hot_key_state, std::less<>> hot_;
+  std::map<std::string, fleet_hot_since, std::less<>> hot_;
   std::map<std::string, written_key, std::less<>> written_;  // bounded
 };
 

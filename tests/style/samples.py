@@ -1,7 +1,7 @@
 """For each rule, what must be reported and what must not: (path, text) pairs."""
 
 LONG = "x" * 101
-HEAD = "// What it is for.\n#pragma once\n"
+HEAD = "// Its purpose.\n#pragma once\n"
 
 
 STORE_PAGE = """# sqlite:
@@ -122,7 +122,7 @@ BAD = {
     ],
     "header_opening": [
         ("include/herdlock/bad.hpp", "#pragma once\n"),
-        ("src/local/bad.hpp", "// What it is for.\n#ifndef BAD\n#endif\n"),
+        ("src/local/bad.hpp", "// Its purpose.\n#ifndef BAD\n#endif\n"),
     ],
     "public_headers_reachable": [("include/herdlock/bad.hpp", HEAD)],
     "sources_registered": [
@@ -196,6 +196,17 @@ BAD = {
         ("tests/style/old_names_left.txt", "wait_hub src/runtime/gone.cpp\n"),
         ("tests/style/old_names_left.txt", "wait_hub src/runtime/left.cpp\n"
                                            "lobby src/runtime/left.cpp\n"),
+    ],
+    "comment_subjects": [
+        ("src/local/bad.cpp", "// Of the entry.\n"),
+        ("src/local/bad.cpp", "int x;  // Who waits\n        // is woken.\n"),
+        ("include/herdlock/bad.hpp", "// One.\n//\n// Whatever is kept.\n"),
+        ("src/cache/keys/bad.hpp", "int x;  ///< Its end.\nint y;  ///< Where it is.\n"),
+        ("src/local/bad.cpp", "// Who is it?\n\n// What is it: one?\n"),
+        ("tests/style/comment_subjects.txt", "runtime 1\n"),
+        ("tests/style/comment_subjects.txt", "runtime 3\n"),
+        ("tests/style/comment_subjects.txt", "local 1\nruntime 2\n"),
+        ("tests/style/comment_subjects.txt", "runtime 2\nlocal 0\n"),
     ],
     "time_limits": [
         ("tests/fault/bad_test.cpp", "  EXPECT_LT(clock::now() - before, 100ms);\n"),
@@ -366,6 +377,11 @@ GOOD = {
                             "int place = x.places + settle(wait_hubs, ::link(a, b));\n",
     "tests/style/old_names_left.txt": "# Left.\n\nlobby src/runtime/left.cpp\n"
                                       "wait_hub src/runtime/left.cpp\n",
+    "tests/style/comment_subjects.txt": "# Left.\nruntime 2\n",
+    "src/runtime/comments.hpp": HEAD + "int x;  ///< Of it.\nint y;  ///< What it is.\n"
+                                       "int z;  ///< of it\n// All\n// What is kept.\n"
+                                       "// Who is it, and\n// where? Nobody knows.\n"
+                                       "char const* s = \"// Of it\";\n",
     "src/runtime/choice.hpp": HEAD + "int x = a ? b : c;\nint y{1};\nint f() {\n  f(a ? b : c);\n"
                                      "  x = seconds{1} > s ? b() : c();\n  out << x ? b() : c();\n"
                                      "  if (a ? b : c) f();\n  return a ? b() : c();\n}\n",

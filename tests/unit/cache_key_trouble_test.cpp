@@ -4,7 +4,7 @@
 
 #include "algo/key_pauses.hpp"
 #include "cache/engine/shared_looks.hpp"
-#include "cache/keys/kept_answers.hpp"
+#include "cache/keys/unstored_answers.hpp"
 #include "cache_fixture.hpp"
 #include "support/as_result.hpp"
 
@@ -41,7 +41,7 @@ class CacheKeyTrouble : public CacheTest {
   }
   /// Answers are kept for so many periods since then.
   static auto periods_since(clock::time_point began) {
-    return 1 + (clock::now() - began) / runtime::kept_answers::longest_unguarded;
+    return 1 + (clock::now() - began) / runtime::unstored_answers::longest_unguarded;
   }
 
   std::deque<call> calls;

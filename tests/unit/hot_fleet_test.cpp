@@ -16,7 +16,7 @@ constexpr auto cooled = fleet_change::kind::cooled;
 
 class HotFleet : public ::testing::Test {
  protected:
-  static fleet_rules rules() {
+  static fleet_thresholds thresholds() {
     return {.threshold = 1000,
             .reads_per_write = 20,
             .cool_time = seconds(3),
@@ -39,7 +39,7 @@ class HotFleet : public ::testing::Test {
     return {};
   }
 
-  hot_fleet fleet{rules()};
+  hot_fleet fleet{thresholds()};
   std::uint64_t number = 0;
 };
 
@@ -322,7 +322,7 @@ TEST_F(HotFleet, TheKeysThatHaveToBeCalmHaveABound) {
 TEST_F(HotFleet, AKeyAtTheThresholdIsHotByWhatHasToBeNamed) {
   std::mt19937 dice(1);
   for (int round = 0; round < 1000; ++round) {
-    hot_fleet some(rules());
+    hot_fleet some(thresholds());
     auto const processes = 1 + dice() % 25;
     std::vector<std::uint64_t> share(processes, 0);
     for (int i = 0; i < 1000; ++i) ++share[dice() % (1 + dice() % processes)];

@@ -54,9 +54,9 @@ class cache_arrivals {
  private:
   std::mutex mutex_;
   callers coming_;           // mutex_
-  bool is_fetched_ = false;  // mutex_: somebody will
+  bool is_fetched_ = false;  // mutex_: somebody is to fetch them
   callers back_;
-  callers spare_;  // its memory
+  callers spare_;  // an empty batch with its memory
 };
 
 }  // namespace herdlock::runtime

@@ -5,7 +5,7 @@
 namespace herdlock::runtime {
 
 cache_callers::cache_callers(cache_engine& home)
-    : home_(home), answers_(std::make_shared<cache_answers>(home.home().executor())) {}
+    : home_(home), deliveries_(std::make_shared<deliveries>(home.home().executor())) {}
 
 cache_callers::~cache_callers() {
   timer_queue::remove(*this);
@@ -28,18 +28,18 @@ void cache_callers::finish(detail::cache_caller& caller, result<detail::cache_an
   if (home_.freshness()) home_.freshness()->forget(caller);
   auto const keep = caller.shared_from_this();
   if (caller.is_linked()) waiting_.erase(waiting_.iterator_to(caller));
-  caller.seated = false;
+  caller.in_flight = false;
   caller.drop_loader();
-  answers_->add(keep, std::move(answer));
+  deliveries_->add(keep, std::move(answer));
 }
 
-void cache_callers::unseat(detail::cache_caller& caller) {
-  if (!std::exchange(caller.seated, false)) return;
+void cache_callers::take_out_of_flight(detail::cache_caller& caller) {
+  if (!std::exchange(caller.in_flight, false)) return;
   home_.flights().leave({{caller.flight}, caller.slot, caller.visit});
 }
 
 void cache_callers::leave_flight(detail::cache_caller& caller) {
-  if (!std::exchange(caller.seated, false)) return;
+  if (!std::exchange(caller.in_flight, false)) return;
   algo::flight_ticket const ticket{{caller.flight}, caller.slot, caller.visit};
   auto const left = home_.flights().leave(ticket);
   if (!left.joiner || left.remaining > 0) return;
@@ -55,7 +55,7 @@ void cache_callers::end(detail::cache_caller& caller, result<detail::cache_answe
     leave_flight(caller);
     return finish(caller, std::move(end));
   }
-  // What it was given is in use.
+  // The loader of the call still runs: the call is answered when that has ended.
   caller.end = std::make_unique<result<detail::cache_answer>>(std::move(end));
   if (caller.is_linked()) waiting_.erase(waiting_.iterator_to(caller));
   if (auto* const flight = home_.flights().state({caller.flight})) {
@@ -79,7 +79,7 @@ void cache_callers::on_due(clock::time_point now) {
                      "no value for " + late->key.str() + " from " + store.display_name() +
                          " or its loader within " + std::to_string(home_.options().wait.count()) +
                          " ms (a loader that asks for its own key waits for itself)");
-    // What one whose loader runs has at hand is judged when that has ended.
+    // The value that a caller has at hand is judged when his loader, if it runs, has ended.
     if (home_.freshness() && !late->loads) why = home_.freshness()->best_of(*late, why);
     bool const counts = late->wish != detail::caller_wish::refresh;
     if (why.has_error() && counts) cache_counters::add(home_.counters.timed_out);

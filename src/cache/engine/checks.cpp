@@ -38,7 +38,7 @@ void check_lasting(cache_options const& options) {
   check_that(!lasts || options.max_lasting_bytes > 0, "max_lasting_bytes: use 1 or more");
 }
 
-// What rests on an entry's own times.
+// The options that need times of an entry's own.
 void check_freshness(cache_options const& options, std::optional<store> const& locks) {
   constexpr milliseconds none{0};
   bool const framed = options.format == cache_format::framed;
@@ -125,7 +125,7 @@ void check_prefix(cache_options const& options, store const& values) {
   if (failure why = check_no_side_name("a key", key->str()); why.code) refuse(why);
 }
 
-// What `near` comes to.
+// The mode that the option `near` comes to.
 near_cache check_near(cache_options const& options, store const& values,
                       std::optional<store> const& locks) {
   constexpr milliseconds none{0};

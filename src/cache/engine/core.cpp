@@ -271,7 +271,7 @@ std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
 void cache_core::put(std::string_view key, result<cache_value> value, handler<void> done) {
   if (runtime::refused_in_child(engine_->home(), done)) return;
   auto full = full_key(key);
-  // Without its tags, which are not known yet.
+  // The bytes of the tags are not among these: they are not known yet.
   auto const added = runtime::frame_bytes(form_, engine_->options().format);
   failure why = full.has_error() ? full.error() : runtime::check_storable(value, form_, added);
   if (why.code) return post_result<void>(get_executor(), std::move(done), std::move(why));

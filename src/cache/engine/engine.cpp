@@ -12,13 +12,14 @@ namespace {
 
 fleet_settings fleet_of(cache_options const& options) {
   auto const& hot = *options.hot_keys;
-  return {.topic = hot_keys_topic(options.prefix),
-          .rules = {.threshold = static_cast<std::uint64_t>(options.fleet_threshold),
-                    .reads_per_write = hot.reads_per_write,
-                    // A sum is of the window before it: so what nobody reads is cool within two.
-                    .cool_time = hot.window * 3 / 4,
-                    .silence = report_store::keeps_for,
-                    .most_hot = hot.max_hot}};
+  return {
+      .topic = hot_keys_topic(options.prefix),
+      .thresholds = {.threshold = static_cast<std::uint64_t>(options.fleet_threshold),
+                     .reads_per_write = hot.reads_per_write,
+                     // A sum is of the window before it: so what nobody reads is cool within two.
+                     .cool_time = hot.window * 3 / 4,
+                     .silence = report_store::keeps_for,
+                     .most_hot = hot.max_hot}};
 }
 
 // Others may have written since a load of before a fence began. One that waits for a slot has not
@@ -34,7 +35,7 @@ result<detail::cache_answer> best_of(cache_freshness* freshness, detail::cache_c
   return freshness ? freshness->best_of(caller, answer) : std::move(answer);
 }
 
-// It costs loads and is seen in no answer. Each text is kept once, and this one names no key.
+// A foreign entry costs loads, unseen in answers. Each text is kept once, and this names no key.
 void warn_of_foreign_entries(cache_counters& counters, std::string const& store,
                              cache_options const& options) {
   counters.warnings.add(
@@ -111,7 +112,7 @@ void cache_engine::on_closing() {
     flight->close();
   }
   callers_.end_all();
-  // What a loader comes to from now on goes to its call alone.
+  // The outcome of a loader goes to its call alone from now on.
   back_->shut();
 }
 
@@ -153,7 +154,7 @@ void cache_engine::look_again(detail::caller_ptr caller) {
 
 void cache_engine::look_again(algo::flight_id id) {
   for (auto& caller : flights_.take_joiners(id)) {
-    caller->seated = false;
+    caller->in_flight = false;
     look_again(std::move(caller));
   }
 }
@@ -179,7 +180,7 @@ void cache_engine::look_for(detail::caller_ptr caller, clock::time_point now) {
   if (caller->answered) return;
   if (closed_) return callers_.finish(*caller, values_->closed_failure());
   if (caller->wish == detail::caller_wish::load) {
-    // Where there is a value to be served meanwhile, it is looked for.
+    // If there may be a value to be served meanwhile, it is looked for.
     auto const running = flying(flights_, caller->key);
     if (running && !(*flights_.state(*running))->behind_answer()) {
       count_miss(*caller, counters);
@@ -199,7 +200,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   if (closed_) return callers_.finish(*caller, values_->closed_failure());
   bool const joins = flying(flights_, caller->key).has_value();
   bool const is_first = guard == algo::load_guard::guarded && !joins;
-  bool const moves = is_first && answers_kept_.is_moving(caller->key);
+  bool const moves = is_first && unstored_.is_moving(caller->key);
   bool const claims = is_first && !moves;
   auto const use = claims ? trouble_.next_claim(clock::now()) : algo::store_use::ask;
   // Claims failed a moment ago: loads are unguarded until one of them has claimed again.
@@ -210,7 +211,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   }
   bool const refreshes = purpose.is_refresh();
   auto const* const known =
-      answers_kept_.find(caller->key, probe && !refreshes ? algo::load_guard::unguarded : guard);
+      unstored_.find(caller->key, probe && !refreshes ? algo::load_guard::unguarded : guard);
   if (known) {
     if (probe) trouble_.claim_probe_over();
     if (refreshes) return;
@@ -228,7 +229,7 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
     if (end.has_error()) cache_counters::add(counters.overloaded);
     return callers_.finish(*caller, std::move(end));
   }
-  caller->seated = true;
+  caller->in_flight = true;
   caller->flight = reply.ticket.flight.value;
   caller->slot = reply.ticket.slot;
   caller->visit = reply.ticket.visit;
@@ -251,10 +252,10 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
 void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpose) {
   cache_counters::add(counters.refreshes);
   // A value that the store does not take is loaded less and less often.
-  bool const begins = !flying(flights_, caller->key) && answers_kept_.may_be_taken(caller->key);
+  bool const begins = !flying(flights_, caller->key) && unstored_.may_be_taken(caller->key);
   if (begins) launch(caller, algo::load_guard::guarded, purpose);
-  // In the flight, or its loader runs already.
-  if (begins && (caller->seated || caller->loads || caller->answered)) return;
+  // The caller is in the flight, or its loader runs already.
+  if (begins && (caller->in_flight || caller->loads || caller->answered)) return;
   if (begins && flying(flights_, caller->key)) return;
   cache_counters::add(counters.refused_refreshes);
   freshness_->refresh_ended(caller->key, purpose.refresh);
@@ -265,7 +266,7 @@ algo::load_settings load_settings_of(cache_engine const& home, load_purpose cons
   return {.claim_ttl = home.options().claim_ttl,
           .max_load_time = home.options().max_load_time,
           .waiting = pushed ? algo::load_waiting::watch : algo::load_waiting::back_off,
-          // Else there is nobody who could load behind it.
+          // Without one of these nobody could load behind the answer.
           .behind_answer = purpose.behind_answer() && (home.owned() || purpose.caller_waits),
           .caller_waits = purpose.caller_waits};
 }
@@ -290,7 +291,7 @@ void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const
 void cache_engine::forget(algo::flight_id id) {
   auto* const aged = closed_ ? nullptr : freshness_.get();
   for (auto const& caller : flights_.finish(id)) {
-    caller->seated = false;
+    caller->in_flight = false;
     auto end = best_of(aged, *caller, values_->closed_failure());
     // No loader of his ran for this flight.
     if (end.has_error() && !closed_) {
@@ -303,7 +304,7 @@ void cache_engine::forget(algo::flight_id id) {
 
 std::optional<found_entry> cache_engine::read(cache_value stored) {
   found_entry entry;
-  // What the other format keeps is none of ours.
+  // An entry of the other format is none of ours.
   bool readable = is_framed(options()) ? freshness_->open(stored, entry.age) : !is_framed(stored);
   if (readable && std::holds_alternative<absent>(stored)) {
     entry.answer.kind = detail::entry_kind::absent;

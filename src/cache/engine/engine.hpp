@@ -1,4 +1,4 @@
-// The state of one cache: its callers, its flights, its bounds. What cache<T> is a template over.
+// The state of one cache: its callers, its flights, its bounds. cache<T> is a template over it.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@
 #include "cache/engine/trouble.hpp"
 #include "cache/fleet/hot.hpp"
 #include "cache/keys/freshness.hpp"
-#include "cache/keys/kept_answers.hpp"
 #include "cache/keys/lasting.hpp"
 #include "cache/keys/plain_times.hpp"
+#include "cache/keys/unstored_answers.hpp"
 #include "cache/near/near.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/store_core.hpp"
@@ -38,14 +38,14 @@ struct engine_settings {
   detail::cache_decode decode;
   near_cache near;                            ///< what cache_options::near has come to
   std::shared_ptr<detail::owned_load> owned;  ///< null where the cache has no loader of its own
-  std::weak_ptr<loader_pool> pool;            ///< for that
+  std::weak_ptr<loader_pool> pool;            ///< the threads that run its loader
 };
 
 inline void count_miss(detail::cache_caller& caller, cache_counters& counters) {
   if (!std::exchange(caller.missed, true)) cache_counters::add(counters.misses);
 }
 
-/// Which loads may run.
+/// The slots in which loads may run.
 class load_slots {
  public:
   using queue = algo::slot_queue<std::shared_ptr<load_flight>>;
@@ -69,14 +69,14 @@ class load_slots {
   bool closed_ = false;
 };
 
-/// What is known of keys in this process alone.
+/// The parts that know of keys in this process alone.
 struct local_parts {
   std::shared_ptr<cache_hot> hot;      // null when no key is counted
   std::shared_ptr<cache_rules> rules;  // null when none is obeyed
   std::shared_ptr<cache_near> near;    // null when nothing is kept
 };
 
-/// Of a key of the cache.
+/// The key of a cache without the prefix.
 inline std::string_view without_prefix(cache_key const& key, cache_options const& options) {
   return std::string_view(key.str()).substr(options.prefix.size());
 }
@@ -125,7 +125,7 @@ class cache_engine final : public closing_listener,
   cache_freshness* freshness() const { return freshness_.get(); }
   /// Null when entries have times of their own, or need none.
   cache_plain_times* plain_times() const { return plain_times_.get(); }
-  /// Of what is kept in the process, `find` and pins are for any thread.
+  /// The parts of this process. Of the near cache, `find` and pins are for any thread.
   local_parts const& local() const { return local_; }
   /// Null when entries end by themselves.
   cache_lasting* lasting() const { return lasting_.get(); }
@@ -138,21 +138,21 @@ class cache_engine final : public closing_listener,
   cache_callers& callers() { return callers_; }
   /// The flight has no claim any more, and will not store anything.
   void unlist(load_flight& flight);
-  /// The flight is over, and has loaded nothing: who is still in it has an answer at hand. If that
-  /// has ended meanwhile, his call goes on as at a miss.
+  /// The flight is over, and has loaded nothing: each caller in it has an answer at hand. If that
+  /// has ended meanwhile, the call goes on as at a miss.
   void forget(algo::flight_id id);
-  /// `loaded`: who shares the answer, and is not in the flight any more; or null.
+  /// `loaded`: the caller that shares the answer, and is not in the flight any more; or null.
   void answer(algo::flight_id id, result<detail::cache_answer> const& answer,
               detail::caller_ptr const& loaded);
-  /// With the old value, if there is an error and he has it at hand.
+  /// Finishes with the old value, if the answer is an error and the caller has one at hand.
   void finish_with_best(detail::cache_caller& caller, result<detail::cache_answer> answer);
-  /// They go on as calls that have just come.
+  /// The callers go on as calls that have just come.
   void look_again(algo::flight_id id);
   void look_again(detail::caller_ptr caller);
   /// Nothing when the entry cannot be decoded.
   std::optional<found_entry> read(cache_value stored);
   cache_trouble& trouble() { return trouble_; }
-  kept_answers& answers_kept() { return answers_kept_; }
+  unstored_answers& unstored() { return unstored_; }
   void give_up_claim(cache_key key, owner_token owner);
   milliseconds ttl_of(cache_value const& value) const;
 
@@ -174,8 +174,8 @@ class cache_engine final : public closing_listener,
   void refresh(detail::caller_ptr const& caller, load_purpose purpose);
   void look_for(detail::caller_ptr caller, clock::time_point now);
   template <class Reply, class Send>
-  void write(cache_key const& key, stale_copies copies, handler<Reply> done, Send&& send);
-  void void_loads(cache_key const& key, stale_copies copies);
+  void write(cache_key const& key, voiding how, handler<Reply> done, Send&& send);
+  void void_loads(cache_key const& key, voiding how);
 
   std::shared_ptr<store_core> values_;
   std::shared_ptr<cache_over_locks> over_locks_;  // null when the claims are in the value store
@@ -183,13 +183,13 @@ class cache_engine final : public closing_listener,
   std::shared_ptr<posting_gate> back_;
 
   cache_arrivals arrivals_;
-  shared_looks looks_;  // of this turn, not sent yet
+  shared_looks looks_;  // the looks of this turn, not sent yet
   flights_type flights_;
-  // Those that may still store something, by their own keys; detached and answered ones included.
+  // Flights that may still store something, by their own keys; detached and answered ones, too.
   std::unordered_multimap<std::string_view, load_flight*> live_;
   load_slots slots_;
   cache_trouble trouble_;
-  kept_answers answers_kept_{*values_, settings_.options};
+  unstored_answers unstored_{*values_, settings_.options};
   std::unique_ptr<cache_freshness> freshness_;  // see freshness()
   std::unique_ptr<cache_plain_times> plain_times_;
   std::unique_ptr<cache_lasting> lasting_;  // null when entries end by themselves

@@ -31,8 +31,8 @@ struct stored_facts {
   std::uint64_t fingerprint = 0;
 };
 
-// Nothing may happen before it is inserted. What was read of it, and of its tags, may have changed
-// by now: then it is an answer, and not kept; as it is without memory to keep it.
+// Nothing may happen before the entry is inserted. It, or its tags, may have changed since they
+// were read: then it is an answer, and not kept; as it is without memory to keep it.
 void keep_near(cache_engine const& engine, cache_key const& key, found_entry& found,
                near_reading const& of, stored_facts const& is) {
   auto const now = clock::now();
@@ -116,7 +116,7 @@ void cache_engine::on_look(look_group const& group, result<near_read> got) {
       callers_.finish(*caller, why);
     });
   }
-  // One time for all that is decided of it: an entry that was there does not end in between.
+  // One time for all decisions: an entry that was there does not end in between.
   auto const now = clock::now();
   std::optional<found_entry> found;
   stored_facts is;
@@ -150,7 +150,7 @@ void cache_engine::on_look(look_group const& group, result<near_read> got) {
   });
 }
 
-// An entry with times of its own. Whoever only looks takes a stale one for a miss.
+// An entry with times of its own. A caller who only looks takes a stale one for a miss.
 void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry const& entry,
                                  clock::time_point now) {
   if (caller->answered) return;
@@ -177,10 +177,10 @@ void cache_engine::on_aged_entry(detail::caller_ptr const& caller, found_entry c
     // this call waits for its load, with the value at hand.
     purpose.caller_waits = !owned();
     if (purpose.caller_waits) {
-      freshness_->meanwhile().keep(*caller, entry.answer, entry.age->times);
+      freshness_->copies().keep(*caller, entry.answer, entry.age->times);
     }
     refresh(caller, purpose);
-    waits = purpose.caller_waits && (caller->seated || caller->loads || caller->answered);
+    waits = purpose.caller_waits && (caller->in_flight || caller->loads || caller->answered);
     if (!waits) callers_.leave_flight(*caller);
   } else if (use != algo::entry_use::serve) {
     count_miss(*caller, counters);

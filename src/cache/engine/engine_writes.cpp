@@ -15,12 +15,12 @@ void cache_engine::unlist(load_flight& flight) {
   if (at != end) live_.erase(at);
 }
 
-// Those that nobody can join any more, too: they may have a claim, and store what they load.
-void cache_engine::void_loads(cache_key const& key, stale_copies copies) {
-  if (freshness_) freshness_->voided(key, copies);
+// Loads that nobody can join any more, too: they may have a claim, and store what they load.
+void cache_engine::void_loads(cache_key const& key, voiding how) {
+  if (freshness_) freshness_->voided(key, how);
   if (plain_times_) plain_times_->forget(key);
   flights_.detach(key.str());
-  answers_kept_.erase(key);
+  unstored_.erase(key);
   std::vector<std::shared_ptr<load_flight>> flights;
   for (auto [at, end] = live_.equal_range(key.str()); at != end; ++at) {
     if (auto flight = at->second->weak_from_this().lock()) flights.push_back(std::move(flight));
@@ -36,9 +36,8 @@ void cache_engine::void_loads(cache_key const& key, stale_copies copies) {
 // store before it carried this out, and whoever comes after the completion must not join it.
 // `send` gets the store, and what the store's answer goes to.
 template <class Reply, class Send>
-void cache_engine::write(cache_key const& key, stale_copies copies, handler<Reply> done,
-                         Send&& send) {
-  void_loads(key, copies);
+void cache_engine::write(cache_key const& key, voiding how, handler<Reply> done, Send&& send) {
+  void_loads(key, how);
   if (local_.hot) local_.hot->wrote(without_prefix(key, options()));
   auto const at_work = std::make_shared<near_write>(local_.near, key);
   auto const& values = values_->values();
@@ -46,14 +45,14 @@ void cache_engine::write(cache_key const& key, stale_copies copies, handler<Repl
     return detail::post_result<Reply>(values_->executor(), std::move(done),
                                       values_->closed_failure());
   }
-  send(*values, [self = shared_from_this(), at_work, key, copies,
+  send(*values, [self = shared_from_this(), at_work, key, how,
                  done = std::move(done)](result<Reply> reply) mutable {
     if (reply.has_error()) {
       cache_counters::add(self->counters.store_errors);
     } else {
       self->trouble_.write_worked();
     }
-    self->void_loads(key, copies);
+    self->void_loads(key, how);
     at_work->end();
     detail::dispatch_result(self->values_->executor(), std::move(done), std::move(reply));
   });
@@ -80,7 +79,7 @@ void cache_engine::put(put_request request, handler<void> done) {
       std::move(done)(std::move(reply));
     };
   }
-  write<void>(key, stale_copies::die, std::move(done),
+  write<void>(key, voiding::ends_copies, std::move(done),
               [&](cache_store& values, handler<void> on_reply) {
                 if (!is_framed(options()))
                   return values.put(std::move(request), std::move(on_reply));
@@ -90,7 +89,7 @@ void cache_engine::put(put_request request, handler<void> done) {
 
 void cache_engine::invalidate(cache_key key, handler<bool> done) {
   if (lasting_) lasting_->gone(key);
-  write<bool>(key, stale_copies::die, std::move(done),
+  write<bool>(key, voiding::ends_copies, std::move(done),
               [&](cache_store& values, handler<bool> on_reply) {
                 values.invalidate(key, std::move(on_reply));
               });
@@ -98,7 +97,7 @@ void cache_engine::invalidate(cache_key key, handler<bool> done) {
 
 void cache_engine::expire_entry(cache_key key, handler<bool> done) {
   if (lasting_ && options().grace == milliseconds{0}) lasting_->gone(key);
-  write<bool>(key, stale_copies::live, std::move(done),
+  write<bool>(key, voiding::keeps_copies, std::move(done),
               [&](cache_store& values, handler<bool> on_reply) {
                 values.expire(key, options().grace, std::move(on_reply));
               });
@@ -106,7 +105,7 @@ void cache_engine::expire_entry(cache_key key, handler<bool> done) {
 
 void cache_engine::fence() {
   flights_.fence();
-  answers_kept_.fence();
+  unstored_.fence();
   if (freshness_) freshness_->tags().fence();
 }
 

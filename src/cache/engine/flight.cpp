@@ -131,7 +131,7 @@ void load_flight::apply(algo::load_plan const& plan, algo::stop_reason why) {
   }
   if (plan.clean_up) home->give_up_claim(key_, owner_);
   if (plan.answer) home->answer(id_, said_.answer(*plan.answer, key_), callers_.take_sharer());
-  // Before the call, which may be for a slot of the other kind.
+  // The slot is freed before the call, which may be for a slot of the other kind.
   if (plan.free_slot) home->slots().free(slot_kind_);
   begin(*home, plan.call);
   if (machine_.done()) {
@@ -232,8 +232,8 @@ void load_flight::on_claim(result<claim_reply> reply) {
     }
     auto const scope = home->trouble().failed(algo::store_step::claim, reply.error());
     said_.refused_alone = scope == algo::trouble_scope::key;
-    if (reply.error() == errc::moving) home->answers_kept().moves(key_);
-    // It was refused to this key alone: so others' claims are judged.
+    if (reply.error() == errc::moving) home->unstored().moves(key_);
+    // The claim was refused to this key alone: so others' claims are judged.
     bool const answers = said_.refused_alone && reply.error() != errc::overloaded;
     if (probed && answers) home->trouble().claims_worked();
     return apply(machine_.claim_failed());
@@ -257,7 +257,7 @@ void load_flight::on_claim(result<claim_reply> reply) {
       if (std::exchange(purpose_.refresh_below, below) < below) {
         return apply(machine_.claim_busy(milliseconds{1}, clock::now(), random_unit()));
       }
-      // Without an end of its own: no claim beside it is granted.
+      // The entry has no end of its own: no claim beside it is granted.
       if (purpose_.by_tags) return apply(machine_.claim_unreadable());
     }
     // Another has refreshed it.

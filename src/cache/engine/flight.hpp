@@ -27,26 +27,26 @@ struct load_purpose {
   milliseconds refresh_below{0};
   std::uint64_t refresh = 0;   ///< the id of a refresh of an entry that is an answer; 0: none
   bool caller_waits = false;   ///< for his loader, with that answer at hand
-  bool waits_softly = false;   ///< who waits has a stale value at hand
+  bool waits_softly = false;   ///< the caller that waits has a stale value at hand
   bool probes_claims = false;  ///< its claim is to tell whether claims work again
-  bool by_tags = false;        ///< they ended the entry, of which the store knows nothing
+  bool by_tags = false;        ///< tags ended the entry, of which the store knows nothing
 
   bool is_refresh() const noexcept { return refresh != 0; }
   /// There is something to be served to others while it runs.
   bool behind_answer() const noexcept { return is_refresh() || waits_softly; }
 };
 
-/// What store and loader have said.
+/// The answers of the store and the loader so far.
 struct load_words {
-  bool refused_alone = false;    // this key by the store, which has no other trouble
+  bool refused_alone = false;    // the store refused this key, and has no other trouble
   detail::cache_answer found;    // an entry, from claim or watch
   std::string shared_error;      // the store's word of another's failed load
   failure refusal;               // the store's
   detail::load_outcome outcome;  // of our loader
-  std::size_t bytes = 0;         // of its outcome, also when the store has that
+  std::size_t bytes = 0;         // of the outcome, also when the store has it
   lasting_admission admission;   // of what it loaded
   algo::tag_verdict by_tags = algo::tag_verdict::fresh;  // of `found`, when it is stale
-  /// Of what is loaded. None: what its tags are in could not be found out, it cannot be stored.
+  /// Header extensions of the value. None: its tags' generations are unknown, it is not stored.
   std::optional<std::string> extensions = std::string();
 
   result<detail::cache_answer> answer(algo::load_answer what, cache_key const& key) const;
@@ -64,15 +64,15 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
 
   bool behind_answer() const { return purpose_.behind_answer(); }
   void start(algo::load_guard guard);
-  /// False when it has no use for the slot now.
+  /// Returns false if the flight has no use for the slot now.
   bool slot_granted();
   bool waits_for_slot() const { return queued_at_.has_value(); }
   void joined(detail::caller_ptr const& caller);
-  /// But for the one whose loader runs.
+  /// All callers have left, but for the one whose loader runs.
   void everyone_left();
   /// The call is over whose loader runs.
   void caller_ended();
-  /// True when there was a claim, which is lost by this.
+  /// Returns true if there was a claim, which is lost by this.
   bool voided();
   cache_key const& key() const { return key_; }
   owner_token const& owner() const { return owner_; }
@@ -113,7 +113,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>, priv
   std::optional<queue_position> queued_at_;
   bool waits_for_turn_ = false;  // all who wait are parts of calls whose loaders run already
   bool watching_ = false;
-  bool outdated_ = false;  // what it loads: by a put, an invalidate, or a load that came after
+  bool outdated_ = false;  // by a put, an invalidate, or a load that came after
   asio::cancellation_signal stop_watch_;
   fencing_token fencing_{};
   load_words said_;

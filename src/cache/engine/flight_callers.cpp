@@ -30,7 +30,7 @@ bool flight_callers::choose(cache_engine& home) {
         id_, [&](detail::caller_ptr const& one) { return one->may_claim(later_); });
     if (able) chosen_ = *able;
   }
-  // It does not lead any more: its call waits for its other keys alone.
+  // The caller does not lead any more: its call waits for its other keys alone.
   if (before && before != chosen_) before->load_decided();
   return is_caches || chosen_;
 }
@@ -49,7 +49,7 @@ void flight_callers::decided() {
   if (auto const caller = std::exchange(chosen_, nullptr)) caller->load_decided();
 }
 
-// One who can load now, if there is one; else the first, whose loader runs behind what it is at.
+// A caller who can load now; else the first, whose loader runs behind what it is at.
 detail::caller_ptr const* flight_callers::first_who_loads(cache_engine& home) const {
   auto const able = [](detail::caller_ptr const& one) { return one->may_claim([] {}); };
   if (auto const* const now = home.flights().first_of(id_, able)) return now;
@@ -59,8 +59,8 @@ detail::caller_ptr const* flight_callers::first_who_loads(cache_engine& home) co
 bool flight_callers::begin(cache_engine& home, fencing_token fencing, cache_key const& own_key,
                            deliver_type const& deliver) {
   for (;;) {
-    // One who leads a call for many is the first who could claim; he may have left since.
-    bool const is_there = chosen_ && chosen_->seated && chosen_->flight == id_.value;
+    // The leader of a call for many is the first who could claim; he may have left since.
+    bool const is_there = chosen_ && chosen_->in_flight && chosen_->flight == id_.value;
     bool const is_caches = machine_.next(algo::first_caller::none) == algo::loader_of::cache;
     detail::caller_ptr const* first = is_there ? &chosen_ : nullptr;
     if (!is_there && !is_caches) first = first_who_loads(home);
@@ -85,7 +85,7 @@ bool flight_callers::begin(cache_engine& home, fencing_token fencing, cache_key 
         break;
     }
     chosen_ = nullptr;
-    home.callers().unseat(*caller);
+    home.callers().take_out_of_flight(*caller);
     loading_ = caller;
     caller->loads = true;
     machine_.begun(algo::loader_of::call);
@@ -113,7 +113,7 @@ algo::load_end flight_callers::ended(cache_engine& home, detail::load_outcome co
   auto const verdict = machine_.ended(end_of(outcome), waiting(home));
   auto const caller = std::exchange(loading_, nullptr);
   if (!caller) return verdict.load;
-  // One who shares the answer gets it, whatever ends his call meanwhile.
+  // A caller who shares the answer gets it, whatever ends his call meanwhile.
   caller->loads = verdict.call == algo::own_answer::shared;
   auto const why = [&]() -> result<detail::cache_answer> {
     if (caller->end) return *std::move(caller->end);
@@ -125,7 +125,7 @@ algo::load_end flight_callers::ended(cache_engine& home, detail::load_outcome co
       sharer_ = caller;
       break;
     case algo::own_answer::looks_again:
-      // What it had is no answer any more.
+      // The value that the caller had is no answer any more.
       if (home.freshness()) home.freshness()->forget(*caller);
       home.look_again(caller);
       break;

@@ -19,7 +19,7 @@ class cache_engine;
 /// All members on the executor of the value store.
 class flight_callers {
  public:
-  /// Takes what a loader came to back to the flight, from any thread: with the number of the run,
+  /// Takes the outcome of a loader back to the flight, from any thread: with the number of the run,
   /// and the call whose loader it was, which is to be answered even if the flight has gone.
   using deliver_type =
       std::function<void(std::uint64_t run, detail::caller_ptr const&, detail::load_outcome)>;
@@ -35,14 +35,14 @@ class flight_callers {
   bool choose(detail::caller_ptr const& caller);
   /// The load does not begin now.
   void decided();
-  /// It begins when a slot is free.
+  /// The load begins when a slot is free.
   void queued();
 
   /// Begins a loader; false when there is nobody to load any more.
   bool begin(cache_engine& home, fencing_token fencing, cache_key const& own_key,
              deliver_type const& deliver);
   bool running() const noexcept { return machine_.running(); }
-  /// Of the loader that runs, or ran last.
+  /// The number of the loader that runs, or ran last.
   std::uint64_t run() const noexcept { return run_; }
 
   /// The call whose loader runs is over.
@@ -56,7 +56,7 @@ class flight_callers {
   detail::caller_ptr take_sharer() { return std::exchange(sharer_, nullptr); }
   /// The cache has gone meanwhile: the call is answered where the loader ended.
   static void end_call(detail::caller_ptr const& caller, detail::load_outcome&& outcome);
-  /// The same of the call whose loader it was, if it was one's.
+  /// The same for the call whose loader it was, if it was a call's.
   void end_loading(detail::load_outcome&& outcome) {
     if (auto const caller = std::exchange(loading_, nullptr)) end_call(caller, std::move(outcome));
   }
@@ -69,9 +69,9 @@ class flight_callers {
   algo::flight_id id_;
   algo::load_callers machine_;
   std::function<void()> later_;
-  detail::caller_ptr chosen_;   // who is to load, and has not begun
-  detail::caller_ptr loading_;  // whose loader runs
-  detail::caller_ptr sharer_;   // whose loader came to the answer of the load
+  detail::caller_ptr chosen_;   // the caller that is to load, and has not begun
+  detail::caller_ptr loading_;  // the caller whose loader runs
+  detail::caller_ptr sharer_;   // the caller whose loader came to the answer of the load
   std::stop_source stop_{std::nostopstate};
   std::uint64_t run_ = 0;
 };

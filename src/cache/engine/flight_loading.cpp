@@ -1,4 +1,4 @@
-// A flight while its loader runs: how it begins, and what it came to.
+// A flight while its loader runs: the beginning of the loader, and its outcome.
 #include "cache/engine/engine.hpp"
 #include "cache/engine/flight.hpp"
 #include "cache/engine/load_results.hpp"
@@ -6,7 +6,7 @@
 
 namespace herdlock::runtime {
 
-// What a loader came to, on its way to the flight, which may have gone by then.
+// The outcome of a loader, on its way to the flight, which may have gone by then.
 struct load_flight::told_outcome {
   std::weak_ptr<load_flight> flight;
   std::uint64_t run;
@@ -70,7 +70,7 @@ void load_flight::on_loaded(std::uint64_t run, detail::load_outcome outcome) {
   apply(machine_.loader_done(what, clock::now()));
 }
 
-// What the load came to, for the store and for what is kept of it here.
+// The result of the load, for the store and for what is kept of it here.
 algo::load_result load_flight::judge_loaded(cache_engine& home) {
   auto const took = clock::now() - load_began_;
   home.counters.load_time.note(took);
@@ -81,8 +81,8 @@ algo::load_result load_flight::judge_loaded(cache_engine& home) {
     what = algo::load_result::unstorable;
   }
   bool const guarded = !unguarded && !machine_.claim_is_lost();
-  auto& answers = home.answers_kept();
-  // Where an entry is refreshed it is there, and would be removed.
+  auto& answers = home.unstored();
+  // An entry that is refreshed is there, and would be removed.
   bool const is_sent = purpose_.refresh_below != milliseconds{0} || answers.may_be_taken(key_);
   if (what == algo::load_result::storable && guarded && !is_sent) {
     if (!outdated_) answers.add_refused(key_, {said_.outcome.answer, said_.bytes}, load_began_);
@@ -104,14 +104,14 @@ algo::load_result load_flight::judge_loaded(cache_engine& home) {
   bool const unstorable = has_value && what == algo::load_result::unstorable;
   if (unstorable) cache_counters::add(home.counters.unstorable);
   if (unstorable && !outdated_) {
-    answers.add_unstored(key_, {said_.outcome.answer, said_.bytes}, load_began_);
+    answers.add_unstorable(key_, {said_.outcome.answer, said_.bytes}, load_began_);
   }
   if (machine_.claim_is_lost()) cache_counters::add(home.counters.superseded);
   if (unguarded && !outdated_ && !said_.outcome.unfinished) {
     auto const kind =
         said_.outcome.error ? algo::load_answer::load_error : algo::load_answer::loaded;
     auto const add =
-        said_.refused_alone ? &kept_answers::add_refused : &kept_answers::add_unguarded;
+        said_.refused_alone ? &unstored_answers::add_refused : &unstored_answers::add_unguarded;
     (answers.*add)(key_, {said_.answer(kind, key_), said_.bytes}, load_began_);
   }
   return what;

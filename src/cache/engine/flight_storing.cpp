@@ -17,7 +17,7 @@ void load_flight::extend(cache_engine& home, cache_store& claims) {
       return self->apply(machine.extend_failed(clock::now()));
     }
     if (*reply == renew_reply::renewed) return self->apply(machine.extend_renewed());
-    // By a put or invalidate of another process, most likely: its call looks again, as for ours.
+    // A put or invalidate of another process, most likely: its call looks again, as for ours.
     self->apply(machine.extend_lost(), algo::stop_reason::voided);
   };
   claims.extend(key_, owner_, home.options().claim_ttl, std::move(on_reply));
@@ -77,13 +77,13 @@ void load_flight::on_stored(result<fill_reply> const& reply) {
       if (values) remove_entry(home->local().near, *values, key_, [] {});
       cache_counters::add(home->counters.unstorable);
       if (!outdated_) {
-        home->answers_kept().add_unstored(key_, {said_.outcome.answer, said_.bytes}, load_began_);
+        home->unstored().add_unstorable(key_, {said_.outcome.answer, said_.bytes}, load_began_);
       }
     } else if (reply.error() != errc::canceled) {
       bool const fills = machine_.filling();
       home->trouble().failed(fills ? algo::store_step::fill : algo::store_step::end, reply.error());
       if (fills && !outdated_)
-        home->answers_kept().add_untaken(key_, {said_.outcome.answer, said_.bytes}, load_began_);
+        home->unstored().add_untaken(key_, {said_.outcome.answer, said_.bytes}, load_began_);
     }
     return apply(machine_.store_failed());
   }
@@ -91,7 +91,7 @@ void load_flight::on_stored(result<fill_reply> const& reply) {
   if (machine_.filling() ? is_stored : !home->over_locks()) home->trouble().write_worked();
   if (is_stored && machine_.filling()) {
     home->trouble().claims_worked();
-    home->answers_kept().taken(key_);
+    home->unstored().taken(key_);
   }
   if (*reply == fill_reply::superseded && machine_.filling()) {
     cache_counters::add(home->counters.superseded);

@@ -1,4 +1,4 @@
-// What a load came to, for its own process and for the others.
+// The result of a load, for its own process and for the others.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ std::string error_told(cache_engine& home, cache_key const& key, load_backing_of
 /// The error of our load, as the others are told of it.
 shared_failure error_to_tell(cache_engine& home, cache_key const& key, std::string const& text);
 
-/// What the outcome takes while it is kept: as its codec sees it. A value that does not encode says
-/// nothing of its size; it counts as bytes_not_known.
+/// The bytes that the outcome takes while it is kept, as its codec sees them. A value that does not
+/// encode says nothing of its size; it counts as bytes_not_known.
 std::size_t bytes_of(detail::load_outcome const& outcome) noexcept;
 inline constexpr std::size_t bytes_not_known = 1024 * 1024;
 
-/// Of a loader that may not begin. It is this program's error alone, and no word on the key.
+/// The outcome of a loader that was not started: an error of this process, and no word on the key.
 detail::load_outcome not_begun(failure const& why);
 
 /// `extensions`: of the header that its entry is to have.

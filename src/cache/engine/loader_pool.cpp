@@ -29,8 +29,8 @@ void loader_pool::add_thread(std::shared_ptr<state> const& shared) {
   shared->threads.push_back(shared->start([shared] { serve(shared); }));
 }
 
-// What the thread leaves behind when its work ends it (pthread_exit): nobody joins it, and another
-// takes up what waits.
+// The end of a thread that its work ends (pthread_exit): nobody joins it, and another thread takes
+// up the work that waits.
 struct loader_pool::serving {
   std::shared_ptr<state> const& of;
 

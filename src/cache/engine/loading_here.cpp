@@ -1,4 +1,4 @@
-// What the templates of loaders call.
+// The functions that the templates of loaders call.
 #include <herdlock/detail/cache_loaders.hpp>
 
 namespace herdlock {

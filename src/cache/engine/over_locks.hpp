@@ -14,14 +14,14 @@
 
 namespace herdlock::runtime {
 
-/// What is put behind the key to name its lock; counts towards limits::max_name_bytes.
+/// The suffix that makes a key the name of its lock; counts towards limits::max_name_bytes.
 inline constexpr std::string_view lock_suffix = ":lock";
 
-/// A claim is the lease on the resource `key:lock`. What cannot be had this way: a fill
-/// that checks the claim in its own step (it is renewed one step before), errors and pushes across
-/// processes, and claims voided by put and invalidate. What rests on them is errc::not_supported:
-/// refreshes and expire, and with them the clock. Called, and completing, on the executor of the
-/// value store; hops to that of the lock store and back.
+/// A claim is the lease on the resource `key:lock`. This way there is no fill that checks the claim
+/// in its own step (it is renewed one step before), there are no errors and pushes across
+/// processes, and no claims voided by put and invalidate. Refreshes and expire rest on them, and
+/// with them the clock: they are errc::not_supported. Called, and completing, on the executor of
+/// the value store; hops to that of the lock store and back.
 class cache_over_locks final : public cache_store,
                                public std::enable_shared_from_this<cache_over_locks> {
  public:
@@ -44,7 +44,7 @@ class cache_over_locks final : public cache_store,
   void now(handler<std::chrono::microseconds> done) override;
   void watch(watch_request request, handler<watch_reply> done) override;
 
-  /// What must live while something is under way between the stores: their contexts.
+  /// The contexts of the stores, which must live while something is under way between them.
   void keep_open(std::shared_ptr<void> contexts) { contexts_ = std::move(contexts); }
   std::shared_ptr<task_tracker> const& tasks() const { return tasks_; }
 

@@ -17,8 +17,8 @@ class posting_gate : public detail::process_bound {
  public:
   explicit posting_gate(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-  /// False, and the work is left alone, once it is shut. What was done before it was shut is seen
-  /// by then.
+  /// Returns false, and leaves the work alone, once it is shut. Whatever was done before it was
+  /// shut is seen by then.
   template <class Work>
   bool post(Work& work) {
     if (inherited()) return false;

@@ -26,7 +26,7 @@ class shared_looks {
     detail::caller_ptr head;
     std::vector<detail::caller_ptr> rest;
     std::uint64_t sent = 0;  ///< cache_freshness::look_sent()
-    /// What the entry is worth by its tags.
+    /// The verdict of its tags on the entry.
     algo::tag_verdict by_tags = algo::tag_verdict::fresh;
 
     template <class Visit>
@@ -38,7 +38,7 @@ class shared_looks {
 
   void add(detail::caller_ptr caller) {
     if (next_ < groups_.size()) {
-      // One caller alone is not looked for, and costs no entry.
+      // The index is made with the second caller.
       if (by_key_.empty()) by_key_.emplace(groups_[next_].head->key.str(), next_);
       auto const [found, fresh] = by_key_.try_emplace(caller->key.str(), groups_.size());
       if (!fresh) return groups_[found->second].rest.push_back(std::move(caller));
@@ -46,7 +46,7 @@ class shared_looks {
     groups_.push_back({std::move(caller), {}});
   }
 
-  /// Each that is sent is to be told of by ended(). O(1) for each, amortized.
+  /// ended() is to be called for each read that is sent. O(1) for each, amortized.
   template <class Send>
   void send_some(Send&& send) {
     while (next_ < groups_.size() && under_way_ < most_under_way) {
@@ -61,14 +61,14 @@ class shared_looks {
     }
     drop_sent();
   }
-  /// True when another waits for that.
+  /// A read has ended. Returns true if another waits for its room.
   bool ended() {
     --under_way_;
     return next_ < groups_.size();
   }
 
  private:
-  // Where some wait all the time the list does not grow for ever.
+  // If some wait all the time, the list does not grow for ever.
   void drop_sent() {
     if (next_ < most_under_way || 2 * next_ < groups_.size()) return;
     groups_.erase(groups_.begin(), groups_.begin() + static_cast<std::ptrdiff_t>(next_));
@@ -79,7 +79,7 @@ class shared_looks {
   std::vector<group> groups_;  // from next_ on
   std::size_t next_ = 0;
   std::size_t under_way_ = 0;
-  std::unordered_map<std::string_view, std::size_t> by_key_;  // of those that wait
+  std::unordered_map<std::string_view, std::size_t> by_key_;  // the groups that wait
 };
 
 }  // namespace herdlock::runtime

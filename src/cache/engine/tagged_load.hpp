@@ -1,5 +1,5 @@
-// What the tags of a key add to its load: a hit that others stored is judged by them, and their
-// generations are found out before the loader runs.
+// The part of the tags in a load: a hit that others stored is judged by them, and their generations
+// are found out before the loader runs.
 #pragma once
 
 #include <functional>

@@ -10,7 +10,7 @@ namespace {
 using algo::store_step;
 using algo::trouble_scope;
 
-// What cannot be done, and what becomes of it. None for waiting: the store itself warns of that.
+// The failed step, and its consequence. None for waiting: the store itself warns of that.
 std::string_view in_words(store_step step) {
   switch (step) {
     case store_step::read:
@@ -36,7 +36,7 @@ std::string cache_in_words(std::string const& store, std::string const& prefix) 
          (prefix.empty() ? "without a prefix" : "with the prefix " + in_quotes(prefix));
 }
 
-// What a lock store does is no matter of reads.
+// The trouble of a lock store is no matter of reads.
 trouble_scope cache_trouble::failed(store_step step, failure const& why) {
   auto scope = algo::scope_of(step, why);
   bool const of_locks = where_ == claims_in::lock_store && step != store_step::read;
@@ -59,7 +59,7 @@ void cache_trouble::claims_worked() {
 
 void cache_trouble::write_worked() {
   reads_.succeeded();
-  // It may take a deletion, and refuse a claim: it is full.
+  // The store may take a deletion, and refuse a claim: it is full.
   if (where_ == claims_in::value_store) claims_.ask_soon();
 }
 

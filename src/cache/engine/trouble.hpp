@@ -1,4 +1,4 @@
-// What a cache knows of the trouble that its stores are in (S9, S15).
+// The trouble that the stores of a cache are in, as far as it knows (S9, S15).
 // Why: docs/decisions/cache.md#a-failed-write-leaves-reads-open
 #pragma once
 
@@ -66,7 +66,7 @@ class cache_trouble {
   std::string who_;
   algo::store_health reads_;
   algo::store_health claims_;
-  std::set<std::pair<algo::store_step, int>> warned_;  // and the code
+  std::set<std::pair<algo::store_step, int>> warned_;  // each step and code
   mutable std::mutex mutex_;
   failure latest_;  // mutex_
 };

@@ -35,7 +35,7 @@ void warm_by_rules(std::shared_ptr<cache_engine> const& engine) {
     if (!home) return;
     auto const full = cache_key::parse(home->options().prefix + key);
     if (full.has_error()) return done(full.error());
-    // What was loaded is kept from its next read on.
+    // A loaded value is kept from its next read on.
     auto on_loaded = [weak, key = *full, done = std::move(done)](failure const& why) {
       done(why);
       if (auto const still = weak.lock()) {

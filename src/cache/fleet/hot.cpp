@@ -19,7 +19,7 @@ cache_hot::cache_hot(std::shared_ptr<store_core> home, hot_keys_options options)
       places_(options_.max_hot) {}
 
 void cache_hot::join(fleet_settings settings) {
-  // It goes with this.
+  // The fleet goes with this.
   fleet_ = std::make_shared<cache_fleet>(
       home_, std::move(settings), [this](algo::fleet_change const& change) {
         auto const how = algo::hot_by::fleet;
@@ -78,7 +78,7 @@ void cache_hot::on_due(clock::time_point now) {
   }
   fill_free_places();
   if (closed_) return;
-  // What nobody reads any more cools.
+  // A key that nobody reads any more cools.
   if (!hot_.empty()) return home_->timers().schedule(*this, next_tick_);
   if (!near_.on_hot) return;
   pause_ = core_->is_used() ? tick : std::min(2 * pause_, slow_tick);

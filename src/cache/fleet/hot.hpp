@@ -48,25 +48,25 @@ class callback_gate {
 /// hits it does not see. That timer is slow while nothing is used.
 class cache_hot final : public timed, public std::enable_shared_from_this<cache_hot> {
  public:
-  /// Threads share them: a cache is not the only one in its process.
+  /// Threads share the shards: a cache is not the only one in its process.
   static constexpr std::size_t most_shards = 8;
   static constexpr milliseconds tick{50};
   /// The pause is doubled up to this while nothing is used, and is this while no key is known.
   static constexpr milliseconds slow_tick{1000};
 
-  /// Who keeps what is hot. Called on the executor.
+  /// The keeper of hot values. Called on the executor.
   struct keeper {
     std::function<void()> on_hot;
-    /// Of a key that was named.
+    /// A key that was named has cooled.
     std::function<void(std::string_view key)> on_cooled;
-    /// A value of it is here.
+    /// Whether a value of the key is here.
     std::function<bool(std::string_view key)> keeps;
   };
 
   cache_hot(std::shared_ptr<store_core> home, hot_keys_options options);
-  /// Its processes tell each other. Before anything else.
+  /// The processes of the cache tell each other. Before anything else.
   void join(fleet_settings settings);
-  /// Who is told which keys are hot, for the rule `keep`. Before anything else.
+  /// `entries` are told which keys are hot, for the rule `keep`. Before anything else.
   void keep_entries(std::shared_ptr<cache_keep> entries) {
     entries_ = std::move(entries);
     entries_->open();
@@ -79,7 +79,7 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   std::vector<fleet_hot_key> fleet_top(std::size_t most) const;
   hot_fleet_stats fleet_stats() const;
   void add_counts(cache_stats& into) const;
-  /// What counts hits that this object is not told of.
+  /// The counter of hits that this object is not told of.
   detail::hot_counter& counter() noexcept { return core_->counter(); }
   /// No callback is called behind this, and none is under way on another thread.
   void shut() { callbacks_.shut(); }
@@ -87,20 +87,20 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   // On the executor.
   void keep_by(keeper near);
   void read(std::string_view key, clock::time_point now) { used(key, {1, 0}, now); }
-  /// By a call of ours.
+  /// A call of ours has written the key.
   void wrote(std::string_view key);
-  /// By a load of ours, which is no change.
+  /// A load of ours has written the key, which is no change.
   void filled(std::string_view key);
-  /// The server says that somebody has written it.
+  /// The server says that somebody has written the key.
   void changed(std::string_view key);
   bool has(std::string_view key) { return find(key) != nullptr; }
-  /// Whether it is hot, and a read of it may bring a value that can be kept.
+  /// Whether the key is hot, and a read of it may bring a value that can be kept.
   bool may_try(std::string_view key, clock::time_point now);
-  /// Such a read is sent. Its number.
+  /// Such a read is sent. Returns its number.
   std::uint64_t try_sent(std::string_view key, clock::time_point now);
-  /// To be called before its value is kept, if it is.
+  /// To be called before the value is kept, if it is.
   void try_answered(std::string_view key, std::uint64_t number);
-  /// Its value is kept, or a write of ours has ended.
+  /// The value is kept, or a write of ours has ended.
   void try_again(std::string_view key);
   /// A value of the key is about to be kept. Throws std::bad_alloc.
   void name(std::string_view key);
@@ -109,7 +109,7 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
  private:
   struct hot_key_here {
     std::string key;           // once a value of it is kept
-    bool awaits_push = false;  // of what we have written ourselves
+    bool awaits_push = false;  // for a write of our own
     algo::keep_tries tries;
   };
 
@@ -130,8 +130,8 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   std::shared_ptr<cache_fleet> fleet_;   // null when processes tell each other nothing
   std::shared_ptr<cache_keep> entries_;  // null when no rule is obeyed
   algo::hot_places places_;
-  // Those that have a place, by the hash. Two keys of one hash would be hot together, which harms
-  // nobody.
+  // The keys that have a place, by the hash. Two keys of one hash would be hot together, which
+  // harms nobody.
   std::unordered_map<std::uint64_t, hot_key_here> hot_;
   clock::time_point next_tick_{};
   milliseconds pause_ = tick;  // of the timer, while no key is hot

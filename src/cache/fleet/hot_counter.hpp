@@ -38,7 +38,7 @@ class hot_counter {
 
   /// Waits for nobody but a tick, or another thread, that is just at this shard. The first use
   /// allocates the shard; without memory it counts in the common one, and a later use after a tick
-  /// tries again. Where there is none either the use is lost.
+  /// tries again. If there is none either, the use is lost.
   void used(std::string_view key, algo::hot_uses uses) noexcept;
 
   /// Calls `look(algo::hot_shard&)` for each shard, under its lock, and `behind()` after each.
@@ -75,7 +75,7 @@ class hot_counter {
   std::uint64_t const seed_;
   std::size_t const most_shards_;
   shard_place common_{nullptr};
-  // By the last bits of the thread's number.
+  // The shards by the last bits of the thread's number.
   std::array<shard_place, most_numbered_threads> own_{};
   alignas(64) std::atomic<bool> no_memory_{false};
 };

@@ -13,7 +13,7 @@ inline namespace v0 {
 namespace detail {
 namespace {
 
-algo::hot_rules rules_of(hot_keys_options const& options) {
+algo::hot_thresholds thresholds_of(hot_keys_options const& options) {
   return {.threshold = options.threshold,
           .min_reads = options.min_reads,
           .reads_per_write = options.reads_per_write,
@@ -26,8 +26,8 @@ std::uint64_t fresh_seed() {
   return std::uint64_t(random()) << 32 | random();
 }
 
-// What is counted for it lasts for half a window: a key at the threshold's rate has to be read
-// min_reads times in that.
+// The reads that make a key hot are counted for half a window: a key at the threshold's rate has to
+// be read min_reads times in that.
 void check_reachable(hot_keys_options const& options, std::string_view owner) {
   auto const half_ms = static_cast<double>(options.window.count()) / 2;
   auto const least = static_cast<double>(options.min_reads) * 1000;
@@ -68,7 +68,7 @@ hot_keys_core::hot_keys_core(hot_keys_options const& options, std::size_t most_s
                              listener told)
     : told_(std::move(told)),
       counter_(fresh_seed(), most_shards),
-      ledger_(rules_of(options), options.max_hot) {}
+      ledger_(thresholds_of(options), options.max_hot) {}
 
 void hot_keys_core::prepare() {
   counter_.prepare();

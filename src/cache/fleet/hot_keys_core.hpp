@@ -1,5 +1,5 @@
-// What the handles of one hot_keys share, and what a cache has: the counters of the threads, their
-// sum, and who is told of changes.
+// The core that the handles of one hot_keys share, and that a cache has: the counters of the
+// threads, their sum, and the listener to changes.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ void check_hot_keys(hot_keys_options const& options, std::string_view owner);
 
 class hot_keys_core {
  public:
-  /// What it throws is counted.
+  /// The exceptions of a listener are counted.
   using listener = std::function<void(algo::hot_change const&)>;
 
   /// The options are checked; their callbacks are not called. The hash has a seed of its own. It
@@ -42,11 +42,11 @@ class hot_keys_core {
   std::size_t known();
   /// Something was used between the last two ticks.
   bool is_used();
-  /// One that others have called.
+  /// A callback that others have called has failed.
   void count_failed_callback() noexcept;
 
-  /// Left out where there is no memory for its first one. At that time; nothing: at the clock's.
-  /// `self` is the only one that keeps it when the last handle goes.
+  /// A tick at the time that is given; nothing: at the clock's. It is left out where there is no
+  /// memory for the first one. `self` alone keeps the core when the last handle goes.
   static void tick(std::shared_ptr<hot_keys_core> const& self,
                    std::optional<clock::time_point> given);
 
@@ -58,8 +58,8 @@ class hot_keys_core {
   listener const told_;
   hot_counter counter_;
 
-  // Of the one tick that is under way. It allocates nothing for itself once it has begun, so it
-  // can't stop half-way.
+  // The parts of the one tick that is under way. It allocates nothing for itself once it has begun,
+  // so it can't stop half-way.
   std::atomic_flag ticking_;
   std::vector<algo::hot_report> reports_;
   std::vector<algo::hot_change> changes_;

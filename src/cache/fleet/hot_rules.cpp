@@ -9,7 +9,7 @@
 #include <herdlock/detail/cache_core.hpp>
 #include <herdlock/rules_store.hpp>
 
-#include "algo/hot_list.hpp"
+#include "algo/rule_list.hpp"
 #include "cache/fleet/rules.hpp"
 #include "runtime/inherited.hpp"
 #include "runtime/on_own_executor.hpp"
@@ -20,8 +20,8 @@ namespace {
 
 constexpr int most_tries_of_a_change = 10;
 
-static_assert(hot_rules::most_rules == algo::hot_list::most_rules);
-static_assert(hot_rules::most_key_bytes == algo::hot_list::most_key_bytes);
+static_assert(hot_rules::most_rules == algo::rule_list::most_rules);
+static_assert(hot_rules::most_key_bytes == algo::rule_list::most_key_bytes);
 static_assert(hot_rule::least_keep == milliseconds(algo::hot_rule::least_keep_ms));
 static_assert(hot_rule::most_keep == milliseconds(algo::hot_rule::most_keep_ms));
 
@@ -35,7 +35,7 @@ std::optional<hot_rule::time> time_from_ms(std::uint64_t ms) {
   return hot_rule::time(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
 }
 
-// What is wrong with it; empty: nothing.
+// The fault of a rule; empty: none.
 std::string fault_of(hot_rule const& one) {
   constexpr hot_rule::time first(std::chrono::milliseconds(1));
   if (one.key.empty() && one.by == hot_rule::match::exact) {
@@ -88,7 +88,7 @@ hot_rule::action known_action(algo::hot_rule::what does) {
 }
 
 std::string encoded_rules(std::vector<hot_rule> const& rules) {
-  algo::hot_list list;
+  algo::rule_list list;
   for (auto const& one : rules) {
     bool const whole = one.by == hot_rule::match::exact;
     bool const keeps = one.does == hot_rule::action::keep;
@@ -103,7 +103,7 @@ std::string encoded_rules(std::vector<hot_rule> const& rules) {
   return algo::encode(list);
 }
 
-// Nothing for what this version does not understand.
+// The rules in a stored text; nothing if this version does not understand it.
 std::optional<hot_rules> rules_of(store_rules const& stored) {
   if (stored.version == 0) return hot_rules();
   auto list = algo::decode_list(stored.text);

@@ -39,7 +39,7 @@ cache_fleet::cache_fleet(std::shared_ptr<store_core> home, fleet_settings settin
       told_(std::move(told)),
       process_(random_number()),
       teller_(process_),
-      fleet_(settings_.rules) {}
+      fleet_(settings_.thresholds) {}
 
 // As it was found at the ticks: what came and went between two of them is not seen.
 void cache_fleet::note_what_is_kept(std::vector<algo::fleet_key>& known, keeping const& keeps,
@@ -65,7 +65,7 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
   bool const hurries = std::exchange(hurries_, false);
   due_.tick = now + pause;
   std::vector<algo::fleet_key> known;
-  // What is not among them is not used clearly more than the last one that is.
+  // A key that is not among them is not used clearly more than the last one that is.
   std::uint64_t uncounted = 0;
   for (auto& one : counted.top(2 * algo::fleet_report::most_keys)) {
     known.push_back(fleet_key_of(std::move(one)));
@@ -74,7 +74,8 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
   if (known.size() < 2 * algo::fleet_report::most_keys) uncounted = 0;
   note_what_is_kept(known, keeps, now);
   bool const reads_often =
-      !known.empty() && known.front().high >= algo::hot_fleet::least_to_take_part(settings_.rules);
+      !known.empty() &&
+      known.front().high >= algo::hot_fleet::least_to_take_part(settings_.thresholds);
   if (reads_often) listen();
   if (!listens_) return;
   if (now < due_.report) return tell_changes(now);

@@ -1,4 +1,4 @@
-// What a cache tells the other processes of its hot keys, and hears of theirs (algo/hot_fleet.hpp).
+// The exchange of a cache with the other processes about hot keys (algo/hot_fleet.hpp).
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ namespace herdlock::runtime {
 
 struct fleet_settings {
   std::string topic;
-  algo::fleet_rules rules;
+  algo::fleet_thresholds thresholds;
 };
 
 /// Keys are without the prefix of the cache. All members on the executor, but for top() and
@@ -34,8 +34,8 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
 
   cache_fleet(std::shared_ptr<store_core> home, fleet_settings settings, change_listener told);
 
-  /// At each tick of the counters. Asks the store for nothing before a key is read at a hundredth
-  /// of the threshold here.
+  /// To be called at each tick of the counters. Asks the store for nothing before a key is read at
+  /// a hundredth of the threshold here.
   void tick(clock::time_point now, detail::hot_keys_core& counted, keeping const& keeps);
   /// The next tick has something to tell: a key has become hot here.
   void hurry() noexcept { hurries_ = true; }
@@ -47,9 +47,9 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
 
  private:
   static constexpr milliseconds pause{100};
-  /// After a report that the store did not take.
+  /// The pause after a report that the store did not take.
   static constexpr milliseconds pause_of_trouble{5000};
-  /// Between two sums, for the square of the processes: each brings work, and calls for it.
+  /// The pause between two sums, for the square of the processes: each brings work.
   static constexpr std::chrono::microseconds pause_of_sums{10};
   static constexpr milliseconds longest_pause_of_sums{1000};
 
@@ -71,7 +71,7 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   change_listener const told_;
   std::uint64_t const process_;
   algo::fleet_teller teller_;
-  std::unordered_map<std::string, clock::time_point> kept_since_;  // of those that are known
+  std::unordered_map<std::string, clock::time_point> kept_since_;  // for the keys that are known
   due_times due_;
   bool hurries_ = false;
   bool has_news_ = false;

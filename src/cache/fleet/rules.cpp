@@ -86,7 +86,7 @@ void cache_rules::heed(store_rules const& told, std::optional<std::uint64_t> kno
   if (take(*std::move(list), known_at_look)) apply(clock::now());
 }
 
-bool cache_rules::take(algo::hot_list list, std::optional<std::uint64_t> known_at_look) {
+bool cache_rules::take(algo::rule_list list, std::optional<std::uint64_t> known_at_look) {
   std::lock_guard const lock(guard_);
   bool const is_news = known_at_look ? reader_.take_found(std::move(list), *known_at_look)
                                      : reader_.take(std::move(list));

@@ -1,5 +1,5 @@
-// What people have ruled of the keys of one cache (herdlock/hot_rules.hpp): hears of it, knows
-// what holds now, and says when that changes.
+// The rules of people for the keys of one cache (herdlock/hot_rules.hpp): hears of them, knows
+// which hold now, and says when that changes.
 // Why: docs/decisions/hot-keys.md#rules-are-one-text-with-a-version
 #pragma once
 
@@ -15,7 +15,7 @@
 
 #include <herdlock/rules_store.hpp>
 
-#include "algo/hot_list.hpp"
+#include "algo/rule_list.hpp"
 #include "algo/warm_up.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/store_core.hpp"
@@ -23,8 +23,8 @@
 
 namespace herdlock::runtime {
 
-/// Under which the processes of a cache tell each other of its hot keys, and find its rules. It may
-/// be no key of a cache: it is one of side keys.
+/// The topic under which the processes of a cache tell each other of its hot keys, and find its
+/// rules. It may be no key of a cache: it is one of the side keys.
 inline std::string hot_keys_topic(std::string const& prefix) { return prefix + "hot-keys"; }
 
 /// The store is in trouble, and is asked again soon: nobody has to do anything.
@@ -38,8 +38,8 @@ class cache_rules final : public rules_listener,
                           public timed,
                           public std::enable_shared_from_this<cache_rules> {
  public:
-  /// Between two looks at the store, at most, and three quarters of it at least: for what was told
-  /// and did not come.
+  /// The longest pause between two looks at the store; the shortest is three quarters of it. They
+  /// find what was told and did not come.
   static constexpr milliseconds pause_of_looks{60'000};
   /// A single key that is pinned from some time on is so already that long before.
   static constexpr milliseconds head_start{10'000};
@@ -52,13 +52,13 @@ class cache_rules final : public rules_listener,
   // Any thread.
   algo::hot_verdict of(std::string_view key) const;
 
-  /// Asks for them, once: a cache that nobody uses costs the store nothing.
+  /// Asks for the rules, once: a cache that nobody uses costs the store nothing.
   void open();
-  /// Who is called when something else holds than before, perhaps.
+  /// `changed` is called when other rules hold than before, perhaps.
   void follow(std::function<void()> changed) { changed_.push_back(std::move(changed)); }
-  /// Who loads a key that is to be kept: algo::warm_up says when.
+  /// `load` loads a key that is to be kept: algo::warm_up says when.
   void warm_by(key_warmer load);
-  /// Some key is pinned, or will be.
+  /// Whether some key is pinned, or will be.
   bool have_pins() const;
   void close();
 
@@ -66,7 +66,7 @@ class cache_rules final : public rules_listener,
   void on_rules(store_rules const& told) override;
   void on_due(clock::time_point now) override;
   void heed(store_rules const& told, std::optional<std::uint64_t> known_at_look);
-  bool take(algo::hot_list list, std::optional<std::uint64_t> known_at_look);
+  bool take(algo::rule_list list, std::optional<std::uint64_t> known_at_look);
   std::uint64_t version() const;
   void look(clock::time_point now);
   void on_found(std::uint64_t known, result<store_rules> const& found);
@@ -89,7 +89,7 @@ class cache_rules final : public rules_listener,
   bool closed_ = false;
 
   mutable std::mutex guard_;
-  algo::hot_list_reader reader_;         // guard_
+  algo::rule_list_reader reader_;        // guard_
   std::atomic<bool> are_there_ = false;  // so that without rules nobody waits for the guard
 };
 

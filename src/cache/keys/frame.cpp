@@ -81,7 +81,7 @@ std::uint64_t fingerprint_of(cache_value const& stored) noexcept {
   if (auto const* text = std::get_if<std::string>(&stored)) {
     all = detail::key_hash(algo::behind_header(*text), seed);
   } else if (auto const* fields = std::get_if<hash_fields>(&stored)) {
-    // In any order.
+    // The fields come in any order.
     for (auto const& field : *fields) {
       if (is_header(field)) continue;
       all += detail::key_hash(field.second, detail::key_hash(field.first, seed));

@@ -11,20 +11,19 @@
 
 namespace herdlock::runtime {
 
-/// A value (or absent), and its times. What it contains is the value's business, not the header's.
+/// A value (or absent), and its times. Its content is the value's business, not the header's.
 struct framed_value {
   algo::entry_header header;
   cache_value value;
 };
 
-/// As a store keeps it. `form` is that of the cache: absent fits both.
+/// The entry as a store keeps it. `form` is that of the cache: absent fits both.
 cache_value with_header(framed_value entry, layout form);
 
-/// What the header adds to the bytes of a value, as value_bytes() counts them. Nothing to a plain
-/// one.
+/// The bytes that the header adds to a value, as value_bytes() counts them. None to a plain one.
 std::size_t frame_bytes(layout form, cache_format format, std::string_view extensions = {});
 
-/// What a store kept, taken apart; or why it is a miss.
+/// A value that a store kept, taken apart; or why it is a miss.
 std::variant<framed_value, algo::header_fault> without_header(cache_value stored);
 
 /// Whether some version of herdlock put a header there: a plain cache takes it for a miss.
@@ -33,13 +32,13 @@ bool is_framed(cache_value const& stored) noexcept;
 /// The header alone; nothing when there is none to be read.
 std::optional<algo::entry_header> header_of(cache_value const& stored);
 
-/// What tells two values of a key apart, whatever their headers say; never 0.
+/// A number that tells two values of a key apart, whatever their headers say; never 0.
 std::uint64_t fingerprint_of(cache_value const& stored) noexcept;
 
-/// Whether it is an entry with tags, or with other extensions.
+/// Whether the entry has tags, or other extensions.
 bool has_extensions(cache_value const& stored) noexcept;
 
-/// As `expire` makes it in the store. False, and nothing is changed, without a header.
+/// Marks the entry as `expire` does. Returns false, and changes nothing, without a header.
 bool mark_stale(cache_value& stored) noexcept;
 
 /// Why a value cannot be stored (too large, does not encode); success when it can.

@@ -11,9 +11,9 @@ namespace {
 
 // A store that did not tell its clock is not asked again for so long.
 constexpr milliseconds pause_of_clock{1000};
-// Between two looks at an entry that is early.
+// The pause between two looks at an entry that is early.
 constexpr milliseconds pause_of_refreshes{50};
-// Behind the text of an error that is shared; the back-off of the next failure goes by it.
+// The count behind the text of a shared error; the back-off of the next failure goes by it.
 constexpr std::string_view count_begins = " [failed ";
 constexpr std::string_view count_ends = " times in a row]";
 // With the count it is no longer than what all stores keep of it.
@@ -133,7 +133,7 @@ void cache_freshness::frame(cache_value& value, milliseconds& ttl, clock::durati
   // Nobody could tell when the entry becomes stale.
   if (clock_.known()) {
     header.created = clock_.there(clock::now());
-    // That there is no such thing does not last.
+    // A negative entry does not last.
     bool const ends = home_.lasting() && std::holds_alternative<absent>(value);
     header.grace = ends ? milliseconds{0} : home_.options().grace;
   }
@@ -178,7 +178,7 @@ void cache_freshness::plan_near(cache_key const& key, found_entry& found, algo::
     how.expires = std::min(how.expires, expires - drawn);
     return;
   }
-  // Not all processes at once.
+  // The processes are not early all at once.
   double const share = 0.75 + random_unit() / 4;
   auto const least = std::chrono::duration<double>(age->head_start) * share;
   auto const ahead = std::max(drawn, std::chrono::duration_cast<clock::duration>(least));
@@ -207,8 +207,8 @@ milliseconds cache_freshness::refresh_below(entry_age const& age) {
   return algo::refresh_below(age.header, age.times, clock::now());
 }
 
-void cache_freshness::voided(cache_key const& key, stale_copies copies) {
-  if (copies == stale_copies::live) return machine_.expired(key.str());
+void cache_freshness::voided(cache_key const& key, voiding how) {
+  if (how == voiding::keeps_copies) return machine_.expired(key.str());
   machine_.invalidated(key.str());
   auto const looks = looks_.find(key.str());
   if (looks != looks_.end()) looks->second.killed_at = ++sequence_;
@@ -260,7 +260,7 @@ void cache_freshness::keep(detail::caller_ptr const& caller, found_entry const& 
                  now};
   auto const before = waits_by_caller_.find(caller.get());
   if (before != waits_by_caller_.end()) {
-    // He looks again, and has waited already.
+    // The caller looks again, and has waited already.
     machine_.wait_over(caller->key.str(), before->second->copy, algo::wait_end::value);
     mine.due = before->second->due;
     *before->second = std::move(mine);
@@ -290,8 +290,8 @@ std::optional<detail::cache_answer> cache_freshness::end_wait(detail::cache_call
 result<detail::cache_answer> cache_freshness::best_of(detail::cache_caller& caller,
                                                       result<detail::cache_answer> const& answer) {
   if (answer.has_error()) {
-    // It is good until its entry ends, whatever has become of its load.
-    if (auto had = meanwhile_.end(caller, algo::wait_end::soft_timeout)) return *std::move(had);
+    // The copy is good until its entry ends, whatever has become of its load.
+    if (auto had = copies_.end(caller, algo::wait_end::soft_timeout)) return *std::move(had);
   }
   if (waits_.empty()) return answer;
   auto const how = answer.has_error() ? algo::wait_end::error : algo::wait_end::value;
@@ -302,14 +302,14 @@ result<detail::cache_answer> cache_freshness::best_of(detail::cache_caller& call
 }
 
 void cache_freshness::forget(detail::cache_caller& caller) {
-  meanwhile_.end(caller, algo::wait_end::value);
+  copies_.end(caller, algo::wait_end::value);
   if (!waits_.empty()) end_wait(caller, algo::wait_end::value);
 }
 
 void cache_freshness::on_due(clock::time_point now) {
   while (!waits_.empty() && waits_.front().due <= now) {
     auto const caller = waits_.front().caller;
-    // One whose copy died goes on waiting: the load tells him.
+    // A caller whose copy died goes on waiting: the load tells him.
     auto stale = end_wait(*caller, algo::wait_end::soft_timeout);
     if (!stale) continue;
     cache_counters::add(home_.counters.soft_timeouts);

@@ -16,8 +16,8 @@
 #include "algo/grace_check.hpp"
 #include "algo/near_actions.hpp"
 #include "algo/store_clock.hpp"
-#include "cache/keys/answers_meanwhile.hpp"
 #include "cache/keys/frame.hpp"
+#include "cache/keys/stale_copies.hpp"
 #include "cache/keys/tags.hpp"
 #include "runtime/timer_queue.hpp"
 
@@ -30,8 +30,8 @@ struct entry_age {
   algo::entry_header header;
   algo::entry_times times;
   bool killed = false;  ///< by a put or invalidate that came between the read and its answer
-  algo::tag_verdict by_tags = algo::tag_verdict::fresh;  ///< else its header says `expired`
-  clock::duration head_start{0};  ///< it is early for so long at least; of a hot key
+  algo::tag_verdict by_tags = algo::tag_verdict::fresh;  ///< not fresh: its header says `expired`
+  clock::duration head_start{0};  ///< a hot key's entry is early for so long at least
 };
 
 /// A decoded entry; one of a plain cache has no age.
@@ -46,11 +46,11 @@ struct shared_failure {
   milliseconds back_off;
 };
 
-/// What becomes of the stale values that callers of a key have at hand when its loads are voided.
-enum class stale_copies { live, die };
+/// The fate of the stale values that callers of a key have at hand when its loads are voided.
+enum class voiding { keeps_copies, ends_copies };
 
-/// Of a cache with framed entries, or whose entries are loaded anew before they end. All members on
-/// the executor.
+/// The freshness of framed entries, or of entries that are loaded anew before they end. All members
+/// on the executor.
 class cache_freshness final : private timed {
  public:
   explicit cache_freshness(cache_engine& home);
@@ -59,35 +59,35 @@ class cache_freshness final : private timed {
   /// The store's clock is to be asked for before anything is read or stored: without it no entry
   /// could be judged, and none would get its times.
   bool needs_clock() const;
-  /// Without it entries last as in a plain cache.
+  /// Without the clock entries last as in a plain cache.
   void ask_clock(cache_store& values, handler<void> done);
-  /// Asks again when that is due.
+  /// Asks for the clock again when that is due.
   void keep_clock(cache_store& values);
   /// Takes the header off. False for what is not one of our entries (of a plain cache, of another
   /// program, cut short, of a newer version), of which nothing may be left: that is a miss.
   bool open(cache_value& stored, std::optional<entry_age>& age) const;
-  /// As a store keeps it: the value with its header, and for so long that it can be stale.
+  /// Puts the header in front of the value, and lengthens its ttl by the time that it can be stale.
   void frame(cache_value& value, milliseconds& ttl, clock::duration load_time,
              std::string extensions) const;
   void put_framed(cache_store& values, put_request request, handler<void> done);
 
   cache_tags& tags() noexcept { return tags_; }
 
-  /// A read is sent. What is returned names it.
+  /// A read is sent. Returns its number.
   std::uint64_t look_sent(cache_key const& key);
-  /// It has ended. True when copies of the key died since: what it found stale is no answer.
+  /// The read has ended. True when copies of the key died since: what it found stale is no answer.
   bool look_over(cache_key const& key, std::uint64_t sent);
 
   /// How an entry is kept near, and from when on it is early: of a hot one, who can load is let
   /// through to the store before it ends.
   void plan_near(cache_key const& key, found_entry& found, algo::near_entry& how,
                  clock::time_point now) const;
-  /// What a caller who has a loader gets for this entry.
+  /// The use that a caller with a loader makes of this entry.
   algo::entry_use use_of(cache_key const& key, entry_age const& age, clock::time_point now);
-  /// What the schedule of a lasting entry does with it.
+  /// The use that the schedule of a lasting entry makes of it.
   algo::entry_use use_by_schedule(cache_key const& key, algo::entry_times const& times,
                                   clock::time_point now);
-  /// Of the last use that said serve_and_refresh.
+  /// The number of the last use that said serve_and_refresh.
   std::uint64_t refresh_id() const noexcept { return machine_.refresh_id(); }
   void refresh_ended(cache_key const& key, std::uint64_t refresh);
   static milliseconds refresh_below(entry_age const& age);
@@ -98,18 +98,18 @@ class cache_freshness final : private timed {
   shared_failure load_failed(cache_key const& key, std::string text);
   /// Another's loader failed. Its error as the callers are to see it.
   std::string told_of_failure(cache_key const& key, load_backing_off what);
-  /// By put, invalidate or expire.
-  void voided(cache_key const& key, stale_copies copies);
+  /// Loads of the key are voided by put, invalidate or expire.
+  void voided(cache_key const& key, voiding how);
 
   /// The caller joins a load, and has this one should it take long or fail.
   /// REQUIRES: an entry with an age.
   void keep(detail::caller_ptr const& caller, found_entry const& stale);
-  /// Of those who wait for the load that refreshes an entry, until best_of() or forget().
-  answers_meanwhile& meanwhile() noexcept { return meanwhile_; }
-  /// What the caller is told when the load has ended with this: the answer, or what he has.
+  /// The copies of those who wait for a refresh of the entry, until best_of() or forget().
+  stale_copies& copies() noexcept { return copies_; }
+  /// The answer to the caller when the load has ended with this: the same, or the copy that he has.
   result<detail::cache_answer> best_of(detail::cache_caller& caller,
                                        result<detail::cache_answer> const& answer);
-  /// He has his answer.
+  /// The caller has his answer.
   void forget(detail::cache_caller& caller);
 
  private:
@@ -135,7 +135,7 @@ class cache_freshness final : private timed {
 
   cache_engine& home_;
   algo::freshness_machine machine_;
-  answers_meanwhile meanwhile_{machine_};
+  stale_copies copies_{machine_};
   algo::store_clock clock_;
   cache_tags tags_;
   algo::grace_check grace_check_;

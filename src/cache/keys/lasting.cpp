@@ -99,7 +99,7 @@ void cache_lasting::schedule_refresh(cache_key const& key) {
 void cache_lasting::fresh_until(cache_key const& key, clock::time_point expires) {
   auto const at = schedules_.find(key.str());
   if (at == schedules_.end()) return;
-  // One whose end is not known, or is far off, is looked at nevertheless.
+  // An entry whose end is not known, or is far off, is looked at nevertheless.
   auto const latest = clock::now() + home_.options().refresh_every;
   home_.home().timers().schedule(at->second, std::min(expires, latest));
 }

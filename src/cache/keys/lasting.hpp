@@ -28,21 +28,21 @@ class cache_lasting {
  public:
   explicit cache_lasting(cache_engine& home);
 
-  /// What a cache with lasting entries does in terms of all others: an entry is kept for as long as
-  /// a store keeps anything, and is stale when its refresh is due.
+  /// Expresses lasting entries by the options of all others: an entry is kept for as long as a
+  /// store keeps anything, and is stale when its refresh is due.
   static void apply_to(cache_options& options);
 
   /// A value is to be stored, and counts from now on unless its store is refused.
   lasting_admission admit(cache_key const& key, cache_value const& value);
-  /// A loaded one; with a `refresh_below` above 0 it takes the place of an entry that is there. One
-  /// that another process has stored, perhaps one that is gone, counts here, too, and is scheduled,
-  /// where there is room for it. Where there is none it is stored all the same.
+  /// The same for a loaded value; with a `refresh_below` above 0 it takes the place of an entry. An
+  /// entry of another process, perhaps one that is gone, counts here, too, and is scheduled, if
+  /// there is room for it. If there is none it is stored all the same.
   lasting_admission admit_loaded(cache_key const& key, cache_value const& value,
                                  milliseconds refresh_below);
   void store_ended(cache_key const& key, lasting_admission const& mine, store_end how);
-  /// By invalidate.
+  /// The entry is gone, by invalidate.
   void gone(cache_key const& key);
-  /// It was not found in the store.
+  /// The entry was not found in the store.
   void missed(cache_key const& key);
 
   /// The key was loaded and is being stored: the cache's own loader loads it again each

@@ -6,8 +6,8 @@ namespace herdlock::runtime {
 
 std::optional<entry_age> cache_plain_times::of(cache_key const& key, clock::time_point now) {
   auto const found = known_.look(key.str(), now);
-  if (found.what == algo::remembered_times::answer::ask) ask(key);
-  if (found.what != algo::remembered_times::answer::known) return std::nullopt;
+  if (found.what == algo::plain_ends::answer::ask) ask(key);
+  if (found.what != algo::plain_ends::answer::known) return std::nullopt;
   auto const& [since, ends, load_time] = found.times;
   entry_age age;
   age.header.ttl = std::chrono::ceil<milliseconds>(ends - since);

@@ -5,12 +5,12 @@
 
 #include <herdlock/backend.hpp>
 
-#include "algo/remembered_times.hpp"
+#include "algo/plain_ends.hpp"
 #include "cache/keys/freshness.hpp"
 
 namespace herdlock::runtime {
 
-/// Of a plain cache with early refresh. All members on the executor.
+/// The ends of entries in a plain cache with early refresh. All members on the executor.
 class cache_plain_times {
  public:
   /// The keys whose ends are remembered; beyond that an entry is not refreshed early.
@@ -18,19 +18,19 @@ class cache_plain_times {
 
   explicit cache_plain_times(cache_engine& home) : home_(home), known_(most_keys) {}
 
-  /// Of an entry that was read. Nothing when it is not known yet: the store is asked then, once
-  /// for the entry.
+  /// The age of an entry that was read. Nothing when it is not known yet: the store is asked then,
+  /// once for the entry.
   std::optional<entry_age> of(cache_key const& key, clock::time_point now);
   /// This process stores an entry.
   void stored(cache_key const& key, milliseconds ttl, clock::duration load_time);
-  /// It was not stored, or there is another by now.
+  /// The entry was not stored, or there is another by now.
   void forget(cache_key const& key) { known_.forget(key.str()); }
 
  private:
   void ask(cache_key const& key);
 
   cache_engine& home_;
-  algo::remembered_times known_;
+  algo::plain_ends known_;
 };
 
 }  // namespace herdlock::runtime

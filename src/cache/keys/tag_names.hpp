@@ -5,7 +5,7 @@
 
 namespace herdlock::runtime {
 
-/// In front of a tag's name, behind the cache's prefix. No key of framed entries begins so.
+/// Text between a cache's prefix and a tag's name. No key of framed entries begins so.
 inline constexpr std::string_view tag_record_prefix = "herdlock:tag:";
 
 }  // namespace herdlock::runtime

@@ -14,13 +14,13 @@
 
 namespace herdlock::runtime {
 
-/// Whatever is thrown where: a tag whose question has ended is asked for anew, and who waits for an
-/// answer gets one. On the executor. It outlives its questions.
+/// Exceptions do no harm: a tag whose question has ended is asked for anew, and all who wait for an
+/// answer get one. On the executor. It outlives its questions.
 class tag_questions {
  public:
   using on_answer = std::function<void(failure const&)>;
 
-  /// One that is under way. It ends with answer(), or with the last reference to it.
+  /// A question that is under way. It ends with answer(), or with the last reference to it.
   class question {
    public:
     question(tag_questions& home, std::string tag) : home_(home), tag_(std::move(tag)) {}
@@ -40,7 +40,7 @@ class tag_questions {
   };
   using question_ptr = std::shared_ptr<question>;
 
-  /// `begin` asks it, where it is not under way. Without memory for it the answer is a failure.
+  /// `begin` asks it, if it is not under way. Without memory for it the answer is a failure.
   template <class Begin>
   void ask(std::string const& tag, on_answer done, Begin&& begin) {
     bool waits = false;
@@ -73,7 +73,7 @@ class tag_questions {
     return row;
   }
 
-  /// All of them, also when one throws.
+  /// Tells all of them, also when one throws.
   static void tell(waiters const& row, failure const& why) {
     std::exception_ptr thrown;
     for (auto const& one : row) {
@@ -86,8 +86,8 @@ class tag_questions {
     if (thrown) std::rethrow_exception(thrown);
   }
 
-  // Something was thrown before there was an answer. Else it goes with all that belongs to the
-  // executor, and nothing is to be begun on that any more.
+  // Something was thrown before there was an answer. Else the question goes with all that belongs
+  // to the executor, and nothing is to be begun on that any more.
   void forget(question& one) noexcept {
     auto const row = take(one);
     if (row.empty() || std::uncaught_exceptions() == 0) return;

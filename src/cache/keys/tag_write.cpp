@@ -11,7 +11,7 @@ namespace herdlock::runtime {
 namespace {
 
 constexpr algo::backoff_options between_claims{milliseconds{1}, milliseconds{25}};
-// Who makes a record needs some round trips, and who has died with its claim is waited for.
+// A process needs some round trips to make a record; one that died with its claim is waited for.
 constexpr milliseconds longest_claim{1000};
 
 }  // namespace
@@ -60,8 +60,8 @@ void tag_write::on_claim(result<claim_reply> reply, clock::time_point sent) {
   fill({number, number});
 }
 
-// It only ends too soon: whoever writes it anew leaves it its generations, and if he does not, what
-// is loaded ends with it.
+// A record that is not stale only ends too soon: the other writes it anew with its generations, and
+// if it does not, what is loaded ends with the record.
 void tag_write::on_busy() {
   auto const there = beside_ ? tags_.known().record(tag_) : std::nullopt;
   if (there && !there->made_stale) return finish({});

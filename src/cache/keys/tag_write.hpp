@@ -18,7 +18,7 @@ namespace herdlock::runtime {
 class cache_engine;
 class cache_tags;
 
-/// One of all processes makes it:
+/// One process of all makes the record:
 ///
 ///   1. claim: a record that is there by now is the answer, if it serves
 ///   2. else claim beside it, and read it once more: the one before may just have been at work
@@ -26,8 +26,8 @@ class cache_tags;
 ///
 /// A record that was made stale keeps what invalidate_tag changes, and gets a new number for what
 /// expire_tag changes; a missing one gets it for both. A claim whose fill may not have come is
-/// given up. Who finds it claimed by another waits, at most as long as the claims of one who has
-/// died last; but where the record only ends too soon, for that the other prolongs it as it is.
+/// given up. A process that finds it claimed by another waits, as long as a dead one's claims last
+/// at most; not if the record only ends too soon: the other prolongs it as it is.
 ///
 /// Nothing is written without a claim: two who did that would end each other's entries.
 class tag_write final : public closing_listener, public std::enable_shared_from_this<tag_write> {

@@ -43,10 +43,10 @@ struct cache_tags::judgement {
   std::optional<failure> trouble = std::nullopt;
 
   void end(algo::tag_verdict verdict) {
-    // What would be removed by expire, for it is not kept, is gone.
+    // An entry without a grace is gone: expire would remove it.
     if (verdict == algo::tag_verdict::stale && !keeps_stale) verdict = algo::tag_verdict::gone;
     if (verdict != algo::tag_verdict::fresh) mark_stale(stored);
-    // Of one that could not be judged nobody knows.
+    // An entry that could not be judged is not counted: nobody knows whether a tag ended it.
     if (verdict != algo::tag_verdict::fresh && !trouble) cache_counters::add(ended);
     done(judged_value{std::move(stored), verdict});
   }
@@ -92,7 +92,7 @@ result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) cons
 
 result<cache_key> cache_tags::record_key(std::string_view tag) const {
   failure why;
-  // Behind the name of its record begins what belongs to another tag's.
+  // Behind the name of a tag's record begins what belongs to another tag's.
   bool const is_side = tag.find(":herdlock:") != tag.npos;
   if (auto const own = cache_key::parse(tag); own.has_error()) {
     why = own.error();
@@ -134,7 +134,7 @@ algo::entry_span cache_tags::span() const {
 void cache_tags::judge(cache_value stored, then<judged_value> done, entry_future future) {
   auto const header = has_extensions(stored) ? header_of(stored) : std::nullopt;
   auto tags = header ? algo::decode_tags(header->extensions) : std::nullopt;
-  // What cannot be read is a miss for who takes the header off.
+  // An entry that cannot be read is a miss when its header is taken off.
   if (!tags || tags->empty()) {
     return done(judged_value{std::move(stored), algo::tag_verdict::fresh});
   }
@@ -147,11 +147,11 @@ void cache_tags::judge(cache_value stored, then<judged_value> done, entry_future
 
 algo::tag_verdict cache_tags::verdict_of(algo::entry_tag const& one, judgement const& about,
                                          clock::time_point now) const {
-  // What is kept may be older than tag_max_age: it answers only for what is kept by the same rules.
+  // A kept record may be older than tag_max_age: it counts for entries kept by the same rules.
   bool const is_kept = about.future == entry_future::is_kept;
   if (is_kept && agrees(*home_.local().near, one, now)) return algo::tag_verdict::fresh;
   auto const verdict = known_.judge(one, about.came, now);
-  // It is known, but who keeps the entry has to be told when that changes.
+  // The tag is known, but a cache that keeps the entry has to be told when that changes.
   bool const is_to_be_tracked = is_kept && about.rounds == 0;
   bool const is_fresh = verdict == algo::tag_verdict::fresh;
   return is_fresh && is_to_be_tracked ? algo::tag_verdict::ask : verdict;
@@ -168,7 +168,7 @@ void cache_tags::ask(std::shared_ptr<judgement> const& about) {
   }
   if (said.all() != algo::tag_verdict::ask) return about->end(said.all());
   if (about->rounds++ == most_rounds) return about->end(algo::tag_verdict::gone);
-  // Those of all tags at once; the last reply may come inside of no call.
+  // The records of all tags are read at once; the last reply may come inside of no call.
   about->reads = 1;
   auto const on_read = [this, keep = home_.shared_from_this(), about](failure const& why) {
     if (why.code) about->trouble = why;
@@ -201,7 +201,7 @@ void cache_tags::send_read(tag_questions::question_ptr const& about, cache_key c
     if (reply.has_error()) return about->answer(reply.error());
     auto const found = reply->found ? record_of(*reply->found) : std::nullopt;
     known_.told(about->tag(), found, sent);
-    // One that is kept with these generations is as good, and entries rest on it already.
+    // A kept record with these generations is as good, and entries rest on it already.
     bool const is_news = found && reply->reading &&
                          !agrees(*home_.local().near, {about->tag(), found->now}, clock::now());
     if (is_news) keep_record(*home_.local().near, key, *reply->reading, *found);
@@ -295,7 +295,7 @@ void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<voi
     detail::dispatch_result(home_.home().executor(), std::move(done), std::move(said));
   };
   if (how == detail::tag_ending::invalidate) return values->invalidate(*key, std::move(on_reply));
-  // All of it is kept: without it the entries would be gone.
+  // The record is kept as long as can be: without it the entries would be gone.
   values->expire(*key, limits::max_ttl, std::move(on_reply));
 }
 
@@ -327,7 +327,7 @@ cache_tags::claims_of_loads cache_tags::void_loads(std::string const& tag, detai
   auto const has_tag = [&](std::vector<std::string> const& names) {
     return std::find(names.begin(), names.end(), tag) != names.end();
   };
-  home_.answers_kept().erase_if([&](std::string_view key) {
+  home_.unstored().erase_if([&](std::string_view key) {
     auto const names = names_of(cache_key(key));
     return names.has_error() || has_tag(*names);
   });
@@ -335,7 +335,7 @@ cache_tags::claims_of_loads cache_tags::void_loads(std::string const& tag, detai
   for (auto [at, end] = loads_.equal_range(tag); at != end; ++at) {
     if (auto flight = at->second.lock()) flights.push_back(std::move(flight));
   }
-  auto const copies = is_end ? stale_copies::die : stale_copies::live;
+  auto const copies = is_end ? voiding::ends_copies : voiding::keeps_copies;
   claims_of_loads claims;
   for (auto const& flight : flights) {
     home_.freshness()->voided(flight->key(), copies);

@@ -2,9 +2,9 @@
 // by them, and the ends that invalidate_tag and expire_tag put to them.
 //
 // A tag's record is a framed entry beside the others, under a name of its own; its value is the
-// generations. invalidate_tag removes it and expire_tag makes it stale, one command each. Who loads
-// an entry with the tag makes the next record first, under a claim, so that one process of all
-// does.
+// generations. invalidate_tag removes it and expire_tag makes it stale, one command each. A process
+// that loads an entry with the tag makes the next record first, under a claim, so that one process
+// of all does.
 #pragma once
 
 #include <functional>
@@ -34,14 +34,14 @@ struct judged_value {
   algo::tag_verdict verdict;
 };
 
-/// What becomes of an entry that is judged.
+/// The future of an entry that is judged.
 enum class entry_future {
   is_used,
-  /// And kept in the process, if it may be: so are the records that it needs for that.
+  /// It is used, and kept in the process, if it may be: so are the records that it needs for that.
   is_kept,
 };
 
-/// Of a cache with framed entries. All members on the executor.
+/// The tags of a cache with framed entries. All members on the executor.
 class cache_tags {
  public:
   template <class T>
@@ -49,24 +49,24 @@ class cache_tags {
 
   cache_tags(cache_engine& home, algo::store_clock const& clock_of_store);
 
-  /// By cache_options::tags, each once. errc::invalid_name for a tag that cannot be one,
-  /// errc::invalid_value for too many of them, or what that function threw.
+  /// The tags of a key by cache_options::tags, each once. errc::invalid_name for a tag that cannot
+  /// be one, errc::invalid_value for too many of them, or what that function threw.
   result<std::vector<std::string>> names_of(cache_key const& key) const;
   /// The record's key; errc::invalid_name.
   result<cache_key> record_key(std::string_view tag) const;
 
-  /// An entry was read. At once where its records are known; one without tags is `fresh`. A failure
-  /// when the store cannot be reached.
+  /// Judges an entry that was read; at once if its records are known. One without tags is `fresh`.
+  /// A failure when the store cannot be reached.
   void judge(cache_value stored, then<judged_value> done,
              entry_future future = entry_future::is_used);
-  /// Before a load or a put begins: the extensions of its entry.
+  /// Finds the extensions of an entry before its load or put begins.
   void prepare(std::vector<std::string> const& names, then<std::string> done);
-  /// Of the record, at most one at a time. The record of an entry that is kept is kept, too.
+  /// Reads the record, one read at a time. The record of an entry that is kept is kept, too.
   void read(std::string const& tag, entry_future future, std::function<void(failure const&)> done);
 
-  /// One command. Loads of this cache that run with the tag are void.
+  /// Ends the tag by one command. Loads of this cache that run with the tag are void.
   void end(std::string const& tag, detail::tag_ending how, handler<void> done);
-  /// What was read of the records before says nothing any more.
+  /// Records that were read before say nothing any more.
   void fence();
 
   void load_began(load_flight& flight, std::vector<std::string> names);
@@ -75,9 +75,9 @@ class cache_tags {
   // For who writes a record.
   algo::tag_check& known() noexcept { return known_; }
   cache_engine& home() noexcept { return home_; }
-  /// Nothing for what is not a record.
+  /// The record in a stored value; nothing for what is not a record.
   std::optional<algo::tag_record> record_of(cache_value const& stored) const;
-  /// As it is stored, and for how long.
+  /// The record as it is stored, and for how long.
   cache_value encode(algo::tag_generations const& now) const;
   milliseconds record_ttl() const noexcept { return record_ttl_; }
   algo::entry_span span() const;
@@ -105,7 +105,7 @@ class cache_tags {
   milliseconds record_ttl_;
   tag_questions reads_;
   tag_questions writes_;
-  loads_by_tag loads_;  // those that run; in there under each of its tags:
+  loads_by_tag loads_;  // the loads that run; for each, where its tags stand in there:
   std::unordered_map<load_flight*, std::vector<loads_by_tag::iterator>> running_;
 };
 

@@ -1,5 +1,5 @@
-// What values were when they left a near cache because they had changed: so it is seen that one
-// comes back as it was.
+// The values that left a near cache because they had changed: so it is seen that one comes back as
+// it was.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
-/// Of the keys that left last; two of them may want the same room, and the later one has it.
+/// The keys that left last; two of them may want the same room, and the later one has it.
 class left_values {
  public:
   static constexpr std::size_t most = 512;
 
-  /// By hashes of the key and of the value. A value of 0 is not known.
+  /// The key and the value, by their hashes, have left. A value of 0 is not known.
   void left(std::uint64_t key, std::uint64_t value) noexcept { room_of(key) = {key, value}; }
-  /// Whether it left with this value; told once.
+  /// Whether the key left with this value; told once.
   bool comes_back(std::uint64_t key, std::uint64_t value) noexcept {
     one& last = room_of(key);
     if (last.key != key) return false;

@@ -166,7 +166,7 @@ bool cache_near::insert(cache_key const& key, algo::near_entry const& how,
     // First, since there may be no memory for it: whoever is told `false` may move from the value.
     if (hot) hot->name(*own);
     bool const inserted = table_->insert(*own, how, std::move(what), clock::now());
-    // It may have been unpinned meanwhile, by another thread.
+    // The key may have been unpinned meanwhile, by another thread.
     if (inserted && !which_.has(*own)) table_->drop(*own, detail::near_drop::unwanted);
     if (inserted) which_.try_again(key);
     return inserted;
@@ -209,7 +209,7 @@ void cache_near::open() {
   if (asked_for_) listen();
 }
 
-// Where nobody has asked for a near cache it costs the servers nothing before a key is hot.
+// If nobody has asked for a near cache, it costs the servers nothing before a key is hot.
 void cache_near::listen() {
   if (closed_ || std::exchange(listens_, true)) return;
   upkeep_->open();
@@ -315,10 +315,10 @@ void cache_near::ping(algo::near_connection over, std::uint64_t number) {
       auto* const link = self ? find_link(self->links_, id) : nullptr;
       if (!link) return;
       if (said.has_error()) {
-        // It was refused, or is late: whatever it comes to is no answer to this one any more.
+        // The PING was refused, or is late: whatever it comes to is no answer to this one any more.
         return self->apply(self->machine_.ping_refused(link->connection, number, clock::now()));
       }
-      // What was pushed in front of it has been told: replies and pushes come in one order.
+      // The pushes in front of the PONG have been told: replies and pushes come in one order.
       self->apply(self->machine_.pong(link->connection, number, link->pushes, clock::now()));
     };
     return source->ping(which, std::move(on_pong));

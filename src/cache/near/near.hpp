@@ -23,7 +23,7 @@
 
 namespace herdlock::runtime {
 
-/// Of a read whose value may be kept: admit() knows whether it still may.
+/// The read of a value that may be kept: admit() knows whether it still may.
 struct near_reading {
   algo::near_stamp stamp;
   algo::near_answer answer;
@@ -73,15 +73,15 @@ class cache_near final : public detail::process_bound,
 
   // On the executor.
   void open();
-  /// Its entry is to be loaded anew before it ends.
+  /// Whether the key's entry is to be loaded anew before it ends.
   bool is_hot(cache_key const& key) const { return which_.is_hot(key); }
   /// Whether a value of the key is to be kept when it is read.
   bool keeps(cache_key const& key) const;
   void read(cache_key const& key, layout form, std::function<void(result<near_read>)> done);
-  /// How what was read may be kept: for an insert() in the same event. Nothing: it may not, as it
-  /// has changed since it was read.
+  /// How a value that was read may be kept: for an insert() in the same event. Nothing: it may not,
+  /// as it has changed since it was read.
   std::optional<algo::near_entry> admit(cache_key const& key, near_reading const& of);
-  /// False: it is not kept.
+  /// Returns false if the value is not kept.
   bool insert(cache_key const& key, algo::near_entry const& how, detail::near_value what);
   detail::near_table const& table() const noexcept { return *table_; }
   /// Around each write of ours; nothing of the key is kept in between.

@@ -15,7 +15,7 @@ void near_order::remove(near_record& record) noexcept {
   records_.erase(at);
 }
 
-// Who is there; and it goes on towards the newest.
+// The record that is there; `at` goes on towards the newest.
 near_record& near_order::step(list::iterator& at) noexcept {
   if (at == records_.end()) at = std::prev(at);
   near_record& here = *at;

@@ -1,4 +1,4 @@
-// Who makes room in the near table: SIEVE (Zhang and others, NSDI 2024).
+// The choice of what makes room in the near table: SIEVE (Zhang and others, NSDI 2024).
 //
 //   newest ──▶ … ──▶ hand ──▶ … ──▶ oldest
 //
@@ -33,20 +33,20 @@ class near_order {
   void add(near_record& record) noexcept { records_.push_front(record); }
   void remove(near_record& record) noexcept;
 
-  /// Who is to go: the next that is gone by `now` anyhow, or was not hit and nothing rests on it.
-  /// There must be one.
+  /// The record that is to go: the next that is gone by `now` anyhow, or was not hit and nothing
+  /// rests on it. There must be one.
   near_record& victim(clock::time_point now) noexcept;
 
-  /// Of the next `looks` entries, one after the other and around, the first that is gone by `now`;
+  /// The first of the next `looks` entries, one after the other and around, that is gone by `now`;
   /// null when there is none. Takes what it looked at off `looks`.
   near_record* next_gone(clock::time_point now, std::size_t& looks) noexcept;
 
   /// The same with the first that was hit since it was found here last.
   near_record* next_used(clock::time_point now, std::size_t& looks) noexcept;
 
-  /// The next one after the other and around, for whoever judges them all. Null: there is none.
+  /// The next record after the other and around, to judge them all. Null: there is none.
   near_record* next() noexcept { return records_.empty() ? nullptr : &step(judge_); }
-  /// From the oldest on: those that come meanwhile are behind all that are there.
+  /// next() goes on from the oldest: records that come meanwhile are behind all that are there.
   void begin_again() noexcept { judge_ = records_.end(); }
 
   /// There must be one.
@@ -59,7 +59,7 @@ class near_order {
   near_record& step(list::iterator& at) noexcept;
 
   list records_;
-  // Each at who comes next; end() for the oldest.
+  // Each is at the record that comes next; end() for the oldest.
   list::iterator hand_ = records_.end();
   list::iterator broom_ = records_.end();
   list::iterator user_ = records_.end();

@@ -5,7 +5,7 @@ inline namespace v0 {
 namespace detail {
 namespace {
 
-// What a control block of a handle keeps. It fills cache lines of its own, so that no other
+// The content of a handle's control block. It fills cache lines of its own, so that no other
 // thread's count stands beside this one. A block outlives its last handle by the lines that refer
 // to it, so the record is given up here and not in a destructor.
 struct alignas(64) record_keeper {

@@ -49,13 +49,13 @@ using near_supports = std::vector<near_record_ptr>;
 using near_hook =
     boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>>;
 
-/// What a record is there for.
+/// The purpose of a record.
 enum class near_role : std::uint8_t {
   entry,    ///< its value is given to who asks for its key
   support,  ///< others rest on it; nobody is given its value, which has a type of its own
 };
 
-/// What a record is made of.
+/// The parts of a record.
 struct near_content {
   std::string key;
   std::uint64_t hash;
@@ -70,8 +70,8 @@ struct near_content {
   std::uint64_t fingerprint = 0;  ///< of the value, as it was stored; 0: not known
 };
 
-/// What a hit reads is one cache line that is hardly ever written. The table's lock guards some
-/// members; everything else may be called by any thread.
+/// A hit reads one cache line that is hardly ever written. The table's lock guards some members;
+/// everything else may be called by any thread.
 class near_record {
  public:
   explicit near_record(near_content what) noexcept
@@ -94,8 +94,8 @@ class near_record {
   void const* value() const noexcept { return value_.get(); }
 
   bool served(clock::time_point now) const noexcept {
-    // 1. A push drops this record. 2. The PONG behind it prolongs the trust. Whoever sees 2 sees
-    // 1: the time is read first, and acquires what was done before it was set.
+    // 1. A push drops this record. 2. The PONG behind it prolongs the trust. A thread that sees 2
+    // sees 1: the time is read first, and acquires what was done before it was set.
     auto const until = until_->load(std::memory_order_acquire);
     if (now >= std::min(until, expires_) || !live_.load(std::memory_order_relaxed)) return false;
     return !is_.rests || is_supported(now);
@@ -106,14 +106,14 @@ class near_record {
     auto const before_end = due_before_.load(std::memory_order_relaxed);
     return before_end != 0 && expires_ - now <= milliseconds(before_end);
   }
-  /// One has been: the next one after a while, should this record still be here.
+  /// A look was let through: the next one after a while, should this record still be here.
   void let_through(clock::time_point now) const noexcept {
     due_before_.store(before(expires_, now + pause_of_looks), std::memory_order_relaxed);
   }
 
   /// Whether it will not be served any more, however long its generation is trusted.
   bool gone(clock::time_point now) const noexcept { return has_ended(now) || has_fallen(now); }
-  /// It would still be served, if what it rests on were.
+  /// The record would still be served, if what it rests on were.
   bool has_fallen(clock::time_point now) const noexcept {
     auto const is_gone = [now](near_record_ptr const& one) {
       return !one->live_.load(std::memory_order_relaxed) || one->has_ended(now);
@@ -121,12 +121,12 @@ class near_record {
     return is_.rests && !has_ended(now) && std::any_of(supports_.begin(), supports_.end(), is_gone);
   }
 
-  /// It was hit. Written only if it was not since the last look, so that hits share the line.
+  /// The record was hit. Written once between two looks, so that hits share the line.
   void visit() const noexcept {
     if (marks_.load(std::memory_order_relaxed) != all_marks) {
       marks_.store(all_marks, std::memory_order_relaxed);
     }
-    // They make no room before what rests on them, and the server is told that they are in use.
+    // Supports make no room before what rests on them, and the server is told that they are in use.
     if (!is_.rests) return;
     for (near_record_ptr const& one : supports_) one->visit();
   }
@@ -136,7 +136,7 @@ class near_record {
   }
   /// Whether it was hit since the last call.
   bool take_visit() noexcept { return take_mark(for_eviction); }
-  /// The same, for another who asks.
+  /// The same for another caller: each has a mark of its own.
   bool take_use() noexcept { return take_mark(for_use); }
 
   /// The thread's handle; made if it has none. Null: the record has left the table, or another
@@ -145,13 +145,13 @@ class near_record {
   /// Moves the thread's handle to the caller, if there is one. False: another thread is in here.
   bool take_handle(std::size_t thread, near_handle& out) const noexcept;
 
-  /// It leaves the table: it is not served any more.
+  /// The record leaves the table: it is not served any more.
   void close() noexcept { live_.store(false, std::memory_order_relaxed); }
-  /// After close(), once and not under a lock: the value may go here, and its destructor is code of
-  /// a user. No handle is made afterwards.
+  /// To be called after close(), once and not under a lock: the value may go here, and its
+  /// destructor is code of a user. No handle is made afterwards.
   void release_handles() noexcept;
 
-  // What the table's lock guards: where the record stands in the table, which keeps it alive there.
+  // The table's lock guards where the record stands in the table, which keeps it alive there.
   near_record_ptr self;
   near_hook in_order;
   near_hook in_slot;
@@ -161,7 +161,7 @@ class near_record {
   static constexpr milliseconds pause_of_looks{50};
   static constexpr long references_of_table = 2;  // its set's and `self`
 
-  /// 0 for what is not before it.
+  /// 0 if `time` is not before `end`.
   static std::uint32_t before(clock::time_point end, clock::time_point time) noexcept {
     constexpr milliseconds most{std::numeric_limits<std::uint32_t>::max()};
     if (time >= end) return 0;

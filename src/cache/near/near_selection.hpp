@@ -1,4 +1,4 @@
-// Which keys of a cache are kept near.
+// The keys of a cache that are kept near.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace herdlock::runtime {
 
-/// Who knows which keys are to be kept. Each may be null.
+/// The parts that know which keys are to be kept. Each may be null.
 struct key_sources {
   std::shared_ptr<cache_hot> hot;
   std::shared_ptr<cache_rules> rules;
@@ -34,27 +34,27 @@ class near_selection {
         rules_(std::move(by.rules)) {}
 
   std::string const& prefix() const noexcept { return prefix_; }
-  /// Without the prefix; nothing for a key of another cache.
+  /// The key without the prefix; nothing for a key of another cache.
   std::optional<std::string_view> own(std::string_view key) const {
     if (!key.starts_with(prefix_)) return std::nullopt;
     return key.substr(prefix_.size());
   }
 
-  /// What is kept of a tag, beside the entries that have it.
+  /// Whether the key is that of a tag's record, which is kept beside the entries that have the tag.
   bool is_of_tag(std::string_view own_key) const {
     return has_tags_ && own_key.starts_with(tag_record_prefix);
   }
 
-  /// A value of the key is kept.
+  /// Whether a value of the key is kept.
   bool has(std::string_view own_key) const {
     if (is_of_tag(own_key)) return true;
     auto const ruled = ruled_of(own_key);
     if (ruled.denied) return false;
     return stays(own_key, ruled) || (hot_ && hot_->has(own_key));
   }
-  /// Also when it is not hot.
+  /// Whether a value of the key is kept also when the key is not hot.
   bool stays(std::string_view own_key) const { return stays(own_key, ruled_of(own_key)); }
-  /// A read of it is to bring a value.
+  /// Whether a read of the key is to bring a value.
   bool is_to_be_read(cache_key const& key, clock::time_point now) const {
     auto const its = own(key.str());
     if (!its) return false;
@@ -63,7 +63,7 @@ class near_selection {
     if (ruled.denied) return false;
     return stays(*its, ruled) || (hot_ && hot_->may_try(*its, now));
   }
-  /// Such a read is sent. Its number.
+  /// Such a read is sent. Returns its number.
   std::uint64_t try_sent(cache_key const& key, clock::time_point now) {
     auto const its = of_hot(key);
     return its ? hot_->try_sent(*its, now) : 0;
@@ -71,11 +71,11 @@ class near_selection {
   void try_answered(cache_key const& key, std::uint64_t number) {
     if (auto const its = of_hot(key)) hot_->try_answered(*its, number);
   }
-  /// Its value is kept, or a write of ours has ended.
+  /// The value is kept, or a write of ours has ended.
   void try_again(cache_key const& key) {
     if (auto const its = of_hot(key)) hot_->try_again(*its);
   }
-  /// Or treated as if it were.
+  /// Whether the key is hot, or treated as if it were.
   bool is_hot(cache_key const& key) const {
     auto const its = own(key.str());
     if (!its) return false;

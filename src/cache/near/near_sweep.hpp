@@ -23,9 +23,9 @@ class near_sweep : public std::enable_shared_from_this<near_sweep> {
   near_sweep(boost::asio::any_io_executor executor, std::shared_ptr<detail::near_table> table)
       : executor_(std::move(executor)), table_(std::move(table)) {}
 
-  /// Of all that are there now, also when it is under way: what comes later is judged when it
-  /// comes. `which` belongs to `owner`, without which it ends. Without memory to find it nothing
-  /// stays.
+  /// Sweeps all entries that are there now, also when it is under way: later ones are judged when
+  /// they come. `which` belongs to `owner`, without which it ends. Without memory to find them
+  /// nothing stays.
   void start(near_selection const& which, std::weak_ptr<void> owner) {
     left_ = table_->judge_all();
     if (left_ != 0 && !std::exchange(under_way_, true)) step(which, owner);
@@ -53,7 +53,7 @@ class near_sweep : public std::enable_shared_from_this<near_sweep> {
 
   boost::asio::any_io_executor const executor_;
   std::shared_ptr<detail::near_table> const table_;
-  std::size_t left_ = 0;  // that were not looked at yet
+  std::size_t left_ = 0;  // entries that were not looked at yet
   bool under_way_ = false;
 };
 

@@ -129,7 +129,7 @@ bool near_table::insert(std::string_view key, algo::near_entry const& how, near_
   }
 }
 
-// False: there is more to do than `out` can take.
+// Returns false if there is more to do than `out` can take.
 bool near_table::make_room(std::size_t bytes, clock::time_point now, leaving& out) noexcept {
   while (order_.size() >= options_.entries || counts_.bytes > options_.bytes - bytes) {
     if (out.full()) return false;
@@ -178,7 +178,7 @@ void near_table::drop(std::string_view key, near_drop why) noexcept {
   std::lock_guard hold(changes_);
   near_record_ptr const found = look_up(hashed(key));
   if (!found) return;
-  // What it rested on was dropped before.
+  // A record that it rested on was dropped before.
   bool const had_fallen = found->has_fallen(clock::time_point::min());
   if (had_fallen) {
     ++counts_.fallen;

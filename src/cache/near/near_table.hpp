@@ -6,9 +6,9 @@
 // of the thread's cache. Each thread has a handle of its own to what it hits most, so that threads
 // on one key do not write to one reference count.
 //
-// All functions but the constructor and the destructor may be called by any thread at any time.
-// What has been dropped or ended before a find() is not found by it. What find() gave stays valid
-// as long as the caller has it, also when the entry or the table is gone.
+// All functions but the constructor and the destructor may be called by any thread at any time. An
+// entry that was dropped or ended before a find() is not found by it. The value of a hit stays
+// valid as long as the caller has it, also when the entry or the table is gone.
 //
 // A value's destructor runs where the last reference goes, in a function of the table or at a user,
 // and never under a lock. It may call the table, but not its own table's destructor.
@@ -46,14 +46,14 @@ struct near_table_options {
   std::size_t entries = 10'000;           ///< at most; 0: nothing is kept
   std::size_t bytes = 64 * 1024 * 1024;   ///< with near_table::entry_bytes for each
   std::size_t value_bytes = 1024 * 1024;  ///< of one value
-  /// Of a cluster; none: there are no slots. Called by insert(), which throws what it throws.
+  /// A key's slot in a cluster; none: no slots. Called by insert(), which throws what it throws.
   std::function<std::uint16_t(std::string_view key)> slot_of{};
   /// Is told of the hits of each key, those of a thread in sixteens; outlives the table. None:
   /// nobody is.
   hot_counter* uses = nullptr;
 };
 
-/// Who asks the table.
+/// The kind of look at the table.
 enum class near_look {
   any,     ///< gets what is there
   loader,  ///< can load: nothing of what is due, and asks again as `first`
@@ -62,8 +62,8 @@ enum class near_look {
 
 struct near_value {
   std::shared_ptr<void const> value;  ///< null: the key is known to be missing
-  std::size_t bytes = 0;              ///< that it takes, as its codec sees it
-  /// From find_record(): it is served while all of these are.
+  std::size_t bytes = 0;              ///< those it takes, as its codec sees them
+  /// Records from find_record(): the value is served while all of these are.
   near_supports supports = {};
   near_role role = near_role::entry;
   std::uint64_t fingerprint = 0;  ///< of what was stored; 0: not known
@@ -75,7 +75,7 @@ enum class near_drop {
   unwanted,  ///< nobody has
 };
 
-/// What find() found.
+/// The result of find().
 struct near_hit {
   enum class found { nothing, value, negative };
 
@@ -106,7 +106,7 @@ struct near_table_counts {
 
 class near_table {
  public:
-  /// What an entry counts beside its key and its value. A thread's handles (at most
+  /// The bytes that an entry counts beside its key and its value. A thread's handles (at most
   /// near_thread_cache::lines for each, of 200 bytes) do not count.
   static constexpr std::size_t entry_bytes = sizeof(near_record) + 128;
   /// Looks of one sweep().
@@ -124,9 +124,9 @@ class near_table {
   near_hit find(std::string_view key, clock::time_point now,
                 near_look who = near_look::any) noexcept;
 
-  /// In the place of what the key had, which goes in any case. False: it is not kept, for its
-  /// generation is not trusted (never was, or ended), it has expired by `now`, or it is alone
-  /// beyond the bounds. Evicts what was not hit lately. Throws std::bad_alloc; what the key had
+  /// Puts the value in the place of the key's old one, which goes in any case. False: it is not
+  /// kept, for its generation is not trusted (never was, or ended), it has expired by `now`, or it
+  /// is alone beyond the bounds. Evicts what was not hit lately. Throws std::bad_alloc; the old one
   /// may be gone then.
   bool insert(std::string_view key, algo::near_entry const& how, near_value what,
               clock::time_point now);
@@ -135,7 +135,7 @@ class near_table {
   near_record_ptr find_record(std::string_view key, clock::time_point now) const noexcept;
 
   void drop(std::string_view key, near_drop why = near_drop::changed) noexcept;
-  /// All keys of the slot. Of a table without slot_of: all.
+  /// Drops all keys of the slot; all keys of a table without slot_of.
   void drop_slot(std::uint16_t slot) noexcept;
   void clear() noexcept;
 
@@ -153,7 +153,7 @@ class near_table {
   /// and around. Takes what it looked at off `looks`, at most sweep_looks. Throws std::bad_alloc.
   std::vector<std::string> next_hits(clock::time_point now, std::size_t& looks);
 
-  /// So many entries are there now, and next_keys() begins with them.
+  /// The number of entries that are there now; next_keys() begins with them.
   std::size_t judge_all() noexcept;
   /// The next `most` keys, served or not; around and around. Throws std::bad_alloc.
   std::vector<std::string> next_keys(std::size_t most);
@@ -210,7 +210,7 @@ class near_table {
   std::array<std::atomic<near_thread_cache*>, most_numbered_threads> caches_{};
   alignas(64) std::atomic<std::uint64_t> other_hits_{0};  // of threads without a number
 
-  // What changes the table is one at a time.
+  // Changes of the table are made one at a time.
   alignas(64) mutable std::mutex changes_;
   near_order order_;
   std::map<algo::near_generation, std::shared_ptr<near_trust>> trusted_;

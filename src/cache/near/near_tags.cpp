@@ -21,7 +21,7 @@ detail::near_record_ptr record_of_now(cache_near const& near, algo::entry_tag co
 
 void keep_record(cache_near& near, cache_key const& key, near_reading const& of,
                  algo::tag_record const& record) {
-  // Its entries are stale, and those are not kept.
+  // The record's entries are stale, and those are not kept.
   if (record.made_stale) return;
   near_reading as_support = of;
   as_support.answer.what = algo::near_answer::found::support;
@@ -32,7 +32,7 @@ void keep_record(cache_near& near, cache_key const& key, near_reading const& of,
     near.insert(key, *how,
                 {std::move(value), sizeof(algo::tag_generations), {}, detail::near_role::support});
   } catch (std::bad_alloc const&) {
-    // It is not kept, and so are its entries.
+    // The record is not kept, and neither are its entries.
   }
 }
 

@@ -19,7 +19,7 @@
 
 namespace herdlock::runtime {
 
-/// Of a record that was read over `near`: in the event of its reply.
+/// Keeps a record that was read over `near`: in the event of its reply.
 void keep_record(cache_near& near, cache_key const& key, near_reading const& of,
                  algo::tag_record const& record);
 
@@ -27,8 +27,8 @@ void keep_record(cache_near& near, cache_key const& key, near_reading const& of,
 /// to find out: false.
 bool agrees(cache_near const& near, algo::entry_tag const& one, clock::time_point now);
 
-/// What an entry is to rest on. Nothing when the record of a tag is not kept, or has other
-/// generations. `extensions`: of its header.
+/// The records that an entry is to rest on. Nothing when the record of a tag is not kept, or has
+/// other generations. `extensions`: of its header.
 std::optional<detail::near_supports> supports_of(cache_near const& near,
                                                  std::string_view extensions,
                                                  clock::time_point now);

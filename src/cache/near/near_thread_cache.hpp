@@ -1,11 +1,11 @@
-// What one thread keeps in front of the near table: the keys that it hits most, each with a handle
-// of its own, found without the table.
+// The cache of one thread in front of the near table: the keys that it hits most, each with a
+// handle of its own, found without the table.
 //
 // Sets of four lines; a key belongs to one set. A line counts its hits up to a bound, and each hit
 // of a key of the same set that is not here takes one away; at nothing the line is that key's. So
 // the hot ones stay, a scan of cold keys rarely takes a line, and what was hot makes room.
 //
-// Who counts the uses of keys is told of hits in sixteens, so that a hit does not pay for it.
+// The counter of uses is told of hits in sixteens, so that a hit does not pay for it.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
-/// Of one table and one thread, who alone calls it; hits() may be called by others.
+/// The cache of one table and one thread, who alone calls it; hits() may be called by others.
 class alignas(64) near_thread_cache {
  public:
   static constexpr std::size_t set_bits = 5;

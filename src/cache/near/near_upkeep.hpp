@@ -1,4 +1,4 @@
-// What a near cache does now and then, whoever calls it or not.
+// The work that a near cache does now and then, whoever calls it or not.
 #pragma once
 
 #include <memory>

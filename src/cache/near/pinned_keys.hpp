@@ -15,7 +15,7 @@ class pinned_keys {
  public:
   explicit pinned_keys(std::size_t most) : most_(most) {}
 
-  /// False when there is no room. True, too, for one that is there.
+  /// Returns false if there is no room; true, too, for a key that is there.
   bool add(std::string_view key) {
     std::lock_guard const lock(mutex_);
     if (keys_.contains(key)) return true;

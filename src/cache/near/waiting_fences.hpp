@@ -14,8 +14,8 @@
 
 namespace herdlock::runtime {
 
-/// In the order of their numbers, at most `most`. On the executor; handlers run in an event of
-/// their own.
+/// The fences wait in the order of their numbers, at most `most`. On the executor; handlers run in
+/// an event of their own.
 class waiting_fences {
  public:
   waiting_fences(boost::asio::any_io_executor executor, std::size_t most)
@@ -27,13 +27,13 @@ class waiting_fences {
   void add(std::uint64_t number, handler<void> done) {
     waiting_.push_back({number, std::move(done)});
   }
-  /// Those up to the number complete.
+  /// The fences up to the number complete.
   void pass(std::uint64_t number) {
     while (!waiting_.empty() && waiting_.front().number <= number) {
       detail::post_result<void>(executor_, take_first(), boost::system::in_place_value);
     }
   }
-  /// All of them complete with this error.
+  /// All fences complete with this error.
   void end(failure const& why) {
     while (!waiting_.empty()) detail::post_result<void>(executor_, take_first(), why);
   }

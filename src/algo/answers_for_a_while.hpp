@@ -19,12 +19,12 @@ struct answer_bounds {
   std::size_t bytes = 0;
 };
 
-/// Beyond its bounds the oldest answers go. The newest one is kept however large it is: who has
-/// just got it has it anyway. O(log n) each, but for erase_if, which looks at all.
+/// Beyond its bounds the oldest answers go. The newest one is kept however large it is: its caller
+/// has it anyway. O(log n) each, but for erase_if, which looks at all.
 template <class T>
-class recent_answers {
+class answers_for_a_while {
  public:
-  explicit recent_answers(answer_bounds bounds) : bounds_(bounds) {}
+  explicit answers_for_a_while(answer_bounds bounds) : bounds_(bounds) {}
 
   /// An answer that takes so many bytes, with its key.
   void add(std::string key, T answer, std::size_t bytes, clock::time_point until) {
@@ -90,7 +90,7 @@ class recent_answers {
   answer_bounds bounds_;
   std::size_t bytes_ = 0;
   entries by_key_;
-  // What is erased stays in here until its time is up, or its turn to go has come.
+  // An erased answer stays in here until its time is up, or its turn to go has come.
   std::deque<std::pair<clock::time_point, std::string>> order_;
 };
 

@@ -1,4 +1,4 @@
-#include "algo/hot_list.hpp"
+#include "algo/rule_list.hpp"
 
 #include <algorithm>
 #include <array>
@@ -78,7 +78,7 @@ std::optional<hot_rule> rule_of(std::string_view line) {
   auto const at_most = keeps ? number_of(take_until(line, ' ')) : std::uint64_t{0};
   auto key = unescaped(line);
   if (!does || !by || !from || !until || !at_most || !key) return std::nullopt;
-  if (key->size() > hot_list::most_key_bytes) return std::nullopt;
+  if (key->size() > rule_list::most_key_bytes) return std::nullopt;
   if (key->empty() && *by == hot_rule::match::exact) return std::nullopt;
   if (*from > hot_rule::latest_ms || *until > hot_rule::latest_ms) return std::nullopt;
   bool const fits = *at_most >= hot_rule::least_keep_ms && *at_most <= hot_rule::most_keep_ms;
@@ -88,7 +88,7 @@ std::optional<hot_rule> rule_of(std::string_view line) {
 
 }  // namespace
 
-std::string encode(hot_list const& list) {
+std::string encode(rule_list const& list) {
   std::string text(first_words);
   text += std::to_string(list.version) + "\n";
   for (hot_rule const& one : list.rules) {
@@ -102,34 +102,34 @@ std::string encode(hot_list const& list) {
   return text;
 }
 
-std::optional<hot_list> decode_list(std::string_view text) {
+std::optional<rule_list> decode_list(std::string_view text) {
   if (!text.starts_with(first_words) || !text.ends_with('\n')) return std::nullopt;
   text.remove_prefix(first_words.size());
   auto const version = number_of(take_until(text, '\n'));
   if (!version) return std::nullopt;
-  hot_list list{*version, {}};
+  rule_list list{*version, {}};
   while (!text.empty()) {
     auto rule = rule_of(take_until(text, '\n'));
-    if (!rule || list.rules.size() >= hot_list::most_rules) return std::nullopt;
+    if (!rule || list.rules.size() >= rule_list::most_rules) return std::nullopt;
     list.rules.push_back(*std::move(rule));
   }
   return list;
 }
 
-bool hot_list_reader::take(hot_list list) {
+bool rule_list_reader::take(rule_list list) {
   if (list.version <= list_.version) return false;
   set(std::move(list));
   return true;
 }
 
-bool hot_list_reader::take_found(hot_list list, std::uint64_t known) {
+bool rule_list_reader::take_found(rule_list list, std::uint64_t known) {
   bool const is_older = list.version < list_.version;
   if (list.version == list_.version || (is_older && list_.version != known)) return false;
   set(std::move(list));
   return true;
 }
 
-void hot_list_reader::set(hot_list list) {
+void rule_list_reader::set(rule_list list) {
   exact_.clear();
   prefixes_.clear();
   list_ = std::move(list);
@@ -143,7 +143,7 @@ void hot_list_reader::set(hot_list list) {
   sort_prefixes();
 }
 
-void hot_list_reader::sort_prefixes() {
+void rule_list_reader::sort_prefixes() {
   std::stable_sort(prefixes_.begin(), prefixes_.end(),
                    [](prefix const& a, prefix const& b) { return a.rule->key < b.rule->key; });
   for (std::size_t i = 1; i < prefixes_.size(); ++i) {
@@ -155,7 +155,7 @@ void hot_list_reader::sort_prefixes() {
   }
 }
 
-hot_verdict hot_list_reader::of(std::string_view key, std::uint64_t now_ms) const {
+hot_verdict rule_list_reader::of(std::string_view key, std::uint64_t now_ms) const {
   hot_verdict said;
   auto const heed = [&](hot_rule const& one) {
     if (!one.holds(now_ms)) return;
@@ -181,7 +181,7 @@ hot_verdict hot_list_reader::of(std::string_view key, std::uint64_t now_ms) cons
   return said;
 }
 
-std::vector<hot_rule> hot_list_reader::pins(std::uint64_t now_ms) const {
+std::vector<hot_rule> rule_list_reader::pins(std::uint64_t now_ms) const {
   std::vector<hot_rule> found;
   for (hot_rule const& one : list_.rules) {
     bool const is_over = one.until_ms != 0 && one.until_ms <= now_ms;
@@ -191,7 +191,7 @@ std::vector<hot_rule> hot_list_reader::pins(std::uint64_t now_ms) const {
   return found;
 }
 
-std::optional<std::uint64_t> hot_list_reader::next_change(std::uint64_t now_ms) const {
+std::optional<std::uint64_t> rule_list_reader::next_change(std::uint64_t now_ms) const {
   std::optional<std::uint64_t> next;
   for (hot_rule const& one : list_.rules) {
     for (auto const time : {one.from_ms, one.until_ms}) {

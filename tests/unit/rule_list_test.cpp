@@ -1,5 +1,5 @@
 // What people know of keys in advance: as it is stored, and what it says of a key at a time.
-#include "algo/hot_list.hpp"
+#include "algo/rule_list.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ namespace {
 using what = hot_rule::what;
 using match = hot_rule::match;
 
-hot_list_reader reader_of(std::vector<hot_rule> rules) {
-  hot_list_reader made;
+rule_list_reader reader_of(std::vector<hot_rule> rules) {
+  rule_list_reader made;
   EXPECT_TRUE(made.take({1, std::move(rules)}));
   return made;
 }
@@ -18,11 +18,11 @@ constexpr hot_verdict nothing{};
 constexpr hot_verdict pinned{.pinned = true};
 constexpr hot_verdict denied{.denied = true};
 
-TEST(HotList, ComesBackAsItWasStored) {
-  hot_list const list{7,
-                      {{what::pin, match::exact, "sale:1", 1000, 2000},
-                       {what::deny, match::prefix, "user:", 0, 0},
-                       {what::keep, match::exact, std::string("\0 %\n\xff", 5), 0, 5, 60'000}}};
+TEST(RuleList, ComesBackAsItWasStored) {
+  rule_list const list{7,
+                       {{what::pin, match::exact, "sale:1", 1000, 2000},
+                        {what::deny, match::prefix, "user:", 0, 0},
+                        {what::keep, match::exact, std::string("\0 %\n\xff", 5), 0, 5, 60'000}}};
   EXPECT_EQ(decode_list(encode(list)), list);
   EXPECT_EQ(encode({1, {{what::pin, match::exact, "a b", 0, 0}}}),
             "herdlock hot keys 1 1\npin exact 0 0 a%20b\n");
@@ -30,7 +30,7 @@ TEST(HotList, ComesBackAsItWasStored) {
             "herdlock hot keys 1 1\nkeep prefix 1 2 3000 a\n");
 }
 
-TEST(HotList, WhatIsNoneIsRefusedAsAWhole) {
+TEST(RuleList, WhatIsNoneIsRefusedAsAWhole) {
   for (char const* text :
        {"", "x\n", "herdlock hot keys 1 \n", "herdlock hot keys 2 1\n", "herdlock hot keys 1 1",
         "herdlock hot keys 1 1\npin exact 0 0 k", "herdlock hot keys 1 1\npin exact 0 0 \n",
@@ -43,17 +43,17 @@ TEST(HotList, WhatIsNoneIsRefusedAsAWhole) {
         "herdlock hot keys 1 1\nkeep exact 0 0 86400001 k\n"}) {
     EXPECT_FALSE(decode_list(text)) << text;
   }
-  hot_list many{1, std::vector(hot_list::most_rules, hot_rule{.key = "k"})};
+  rule_list many{1, std::vector(rule_list::most_rules, hot_rule{.key = "k"})};
   EXPECT_TRUE(decode_list(encode(many)));
   many.rules.push_back({.key = "k"});
   EXPECT_FALSE(decode_list(encode(many)));
-  std::string const longest(hot_list::most_key_bytes, 'x');
+  std::string const longest(rule_list::most_key_bytes, 'x');
   EXPECT_TRUE(decode_list(encode({1, {{.key = longest}}})));
   EXPECT_FALSE(decode_list(encode({1, {{.key = longest + "x"}}})));
 }
 
-TEST(HotList, WhatTheStoreHasWinsOverWhatAnybodySaid) {
-  hot_list_reader rules;
+TEST(RuleList, WhatTheStoreHasWinsOverWhatAnybodySaid) {
+  rule_list_reader rules;
   EXPECT_TRUE(rules.take({1000, {{.key = "said"}}}));
   EXPECT_FALSE(rules.take({5, {{.key = "stored"}}}));
   EXPECT_FALSE(rules.take_found({5, {{.key = "stored"}}}, 999)) << "a newer one came meanwhile";
@@ -64,7 +64,7 @@ TEST(HotList, WhatTheStoreHasWinsOverWhatAnybodySaid) {
   EXPECT_TRUE(rules.take_found({6, {}}, 1)) << "newer than all";
 }
 
-TEST(HotList, EachPrefixOfAKeyIsFound) {
+TEST(RuleList, EachPrefixOfAKeyIsFound) {
   // With many that are none, in whatever order.
   std::vector<hot_rule> all;
   for (char const* text : {"b:1:", "", "b:", "b:10", "b:1:x:y", "a", "c", "b:1:x", "b:1:"}) {
@@ -80,8 +80,8 @@ TEST(HotList, EachPrefixOfAKeyIsFound) {
   }
 }
 
-TEST(HotList, TheNewestCountsInWhateverOrderTheyCome) {
-  hot_list_reader rules;
+TEST(RuleList, TheNewestCountsInWhateverOrderTheyCome) {
+  rule_list_reader rules;
   EXPECT_TRUE(rules.take({2, {{.key = "new"}}}));
   EXPECT_FALSE(rules.take({1, {{.key = "old"}}}));
   EXPECT_FALSE(rules.take({2, {}}));
@@ -91,7 +91,7 @@ TEST(HotList, TheNewestCountsInWhateverOrderTheyCome) {
   EXPECT_EQ(rules.of("new", 0), nothing);
 }
 
-TEST(HotList, AKeyAndAPrefix) {
+TEST(RuleList, AKeyAndAPrefix) {
   auto const rules = reader_of(
       {{what::pin, match::exact, "sale", 0, 0}, {what::pin, match::prefix, "top:", 0, 0}});
   EXPECT_EQ(rules.of("sale", 0), pinned);
@@ -100,14 +100,14 @@ TEST(HotList, AKeyAndAPrefix) {
   EXPECT_EQ(rules.of("top", 0), nothing);
 }
 
-TEST(HotList, DenyWins) {
+TEST(RuleList, DenyWins) {
   auto const rules = reader_of({{what::pin, match::exact, "user:1", 0, 0},
                                 {what::keep, match::exact, "user:1", 0, 0, 5000},
                                 {what::deny, match::prefix, "user:", 0, 0}});
   EXPECT_EQ(rules.of("user:1", 0), denied);
 }
 
-TEST(HotList, OfSeveralBoundsTheGreatestCounts) {
+TEST(RuleList, OfSeveralBoundsTheGreatestCounts) {
   auto const rules = reader_of({{what::keep, match::exact, "user:1", 0, 0, 5000},
                                 {what::keep, match::prefix, "user:", 0, 0, 9000},
                                 {what::keep, match::exact, "user:1", 0, 0, 7000}});
@@ -115,14 +115,14 @@ TEST(HotList, OfSeveralBoundsTheGreatestCounts) {
   EXPECT_EQ(rules.of("other", 0), nothing);
 }
 
-TEST(HotList, ATimeThatNoClockHasIsRefused) {
+TEST(RuleList, ATimeThatNoClockHasIsRefused) {
   constexpr auto latest = hot_rule::latest_ms;
   EXPECT_TRUE(decode_list(encode({1, {{what::pin, match::exact, "k", 0, latest}}})));
   EXPECT_FALSE(decode_list(encode({1, {{what::pin, match::exact, "k", 0, latest + 1}}})));
   EXPECT_FALSE(decode_list(encode({1, {{what::pin, match::exact, "k", latest + 1, 0}}})));
 }
 
-TEST(HotList, ARuleHoldsFromOneTimeToAnother) {
+TEST(RuleList, ARuleHoldsFromOneTimeToAnother) {
   auto const rules = reader_of({{what::pin, match::exact, "k", 1000, 2000}});
   EXPECT_EQ(rules.of("k", 999), nothing);
   EXPECT_EQ(rules.of("k", 1000), pinned);
@@ -133,7 +133,7 @@ TEST(HotList, ARuleHoldsFromOneTimeToAnother) {
   EXPECT_EQ(rules.next_change(2000), std::nullopt);
 }
 
-TEST(HotList, WhatIsToBeLoadedBeforehandIsWhatIsPinnedOrWillBe) {
+TEST(RuleList, WhatIsToBeLoadedBeforehandIsWhatIsPinnedOrWillBe) {
   auto const rules = reader_of({{what::pin, match::exact, "now", 0, 0},
                                 {what::pin, match::exact, "soon", 1000, 2000},
                                 {what::pin, match::exact, "over", 0, 100},

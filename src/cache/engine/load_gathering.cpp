@@ -75,7 +75,7 @@ void load_gathering::part_ended() {
   if (--users_ == 0) drop_loader();
 }
 
-// In an event of its own: what was waited for tends to come together, too.
+// The run begins in an event of its own: what was waited for tends to come together, too.
 void load_gathering::load_soon() {
   bool const wakes = !parts_->behind_run.empty() && parts_->bundle.turns() > 0;
   if (!(wakes || parts_->bundle.is_due()) || std::exchange(parts_->posted, true)) return;
@@ -142,7 +142,7 @@ load_run::load_run(std::shared_ptr<load_gathering> home,
   }
 }
 
-// It may be gone when the cache is: then nobody claims anything any more.
+// The gate may be shut when the cache is gone: then nobody claims anything any more.
 load_run::~load_run() {
   watches_.clear();
   auto ended = [home = home_] { home->run_ended(); };

@@ -1,4 +1,4 @@
-// What callers who wait for a load have at hand meanwhile: the entry that it is to replace.
+// The copies that callers who wait for a load have at hand: of the entry that it is to replace.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@
 namespace herdlock::runtime {
 
 /// All members on the executor.
-class answers_meanwhile {
+class stale_copies {
  public:
-  /// It outlives this.
-  explicit answers_meanwhile(algo::freshness_machine& ages) : ages_(ages) {}
+  /// `ages` outlives this.
+  explicit stale_copies(algo::freshness_machine& ages) : ages_(ages) {}
 
   void keep(detail::cache_caller& caller, detail::cache_answer const& answer,
             algo::entry_times const& times) {
@@ -24,8 +24,8 @@ class answers_meanwhile {
     at_hand_.try_emplace(&caller, kept_answer{answer, copy, times.ends});
   }
 
-  /// His wait is over. What he had, if it is an answer to such an end: not when its entry has ended
-  /// meanwhile.
+  /// The caller's wait is over. Returns the copy that he had, if it is an answer to such an end:
+  /// not when its entry has ended meanwhile.
   std::optional<detail::cache_answer> end(detail::cache_caller& caller, algo::wait_end how) {
     if (at_hand_.empty()) return std::nullopt;
     auto had = at_hand_.extract(&caller);

@@ -17,7 +17,7 @@ namespace herdlock::algo {
 
 /// O(log n) each. When there is no room a new key looks at a few of those that are remembered, and
 /// is not remembered where none of them has ended.
-class remembered_times {
+class plain_ends {
  public:
   struct span {
     clock::time_point known_since;
@@ -30,13 +30,13 @@ class remembered_times {
     span times{};
   };
 
-  explicit remembered_times(std::size_t most) : most_(most) {}
+  explicit plain_ends(std::size_t most) : most_(most) {}
 
   /// An entry of the key was read. `ask`: the store is to be asked how much time is left to it, and
   /// told() to be called with the number that asked() gives; `wait`: it is being asked, or there is
   /// no room.
   found look(std::string_view key, clock::time_point now);
-  /// Of the last look() that said `ask`.
+  /// The number of the question that the last look() with `ask` began.
   std::uint64_t asked() const noexcept { return last_asked_; }
   /// The store's answer to the question of that number; nothing when it had none. An answer that
   /// was overtaken by stored() or forget() changes nothing.
@@ -45,10 +45,10 @@ class remembered_times {
 
   /// An entry was stored by this process.
   void stored(std::string_view key, span const& times);
-  /// Whatever was known of its entry is so no more.
+  /// The end of its entry is not known any more.
   void forget(std::string_view key);
 
-  /// A load took so long: what a load of a key is taken to last that was not loaded here.
+  /// A load took so long. So long a load is taken to last of a key that was not loaded here.
   void loaded_in(clock::duration load_time) { last_load_time_ = load_time; }
   std::size_t size() const noexcept { return entries_.size(); }
   /// How many entries have been looked at to make room: sweep_hand::looks for each key at most.

@@ -1,5 +1,5 @@
 // Answers that are given again.
-#include "algo/recent_answers.hpp"
+#include "algo/answers_for_a_while.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 clock::time_point after(milliseconds time) { return clock::time_point(1h) + time; }
 
-using answers = recent_answers<int>;
+using answers = answers_for_a_while<int>;
 
 /// 0: there is none.
 int found(answers const& of, std::string_view key, milliseconds time) {
@@ -18,7 +18,7 @@ int found(answers const& of, std::string_view key, milliseconds time) {
   return answer ? *answer : 0;
 }
 
-TEST(RecentAnswers, AnAnswerIsGivenUntilItsTimeIsUp) {
+TEST(AnswersForAWhile, AnAnswerIsGivenUntilItsTimeIsUp) {
   answers some({10, 1000});
   some.add("k", 1, 1, after(100ms));
   EXPECT_EQ(found(some, "k", 99ms), 1);
@@ -26,7 +26,7 @@ TEST(RecentAnswers, AnAnswerIsGivenUntilItsTimeIsUp) {
   EXPECT_EQ(found(some, "another", 0ms), 0);
 }
 
-TEST(RecentAnswers, AtTheBoundTheOldestGoes) {
+TEST(AnswersForAWhile, AtTheBoundTheOldestGoes) {
   answers some({2, 1000});
   some.add("a", 1, 1, after(100ms));
   some.add("b", 2, 1, after(100ms));
@@ -36,7 +36,7 @@ TEST(RecentAnswers, AtTheBoundTheOldestGoes) {
   EXPECT_EQ(found(some, "c", 0ms), 3);
 }
 
-TEST(RecentAnswers, TheLastAnswerOfAKeyStaysWhenItsFormerOneGoes) {
+TEST(AnswersForAWhile, TheLastAnswerOfAKeyStaysWhenItsFormerOneGoes) {
   answers some({10, 1000});
   some.add("k", 1, 1, after(100ms));
   some.add("k", 2, 1, after(200ms));
@@ -47,7 +47,7 @@ TEST(RecentAnswers, TheLastAnswerOfAKeyStaysWhenItsFormerOneGoes) {
   EXPECT_TRUE(some.empty());
 }
 
-TEST(RecentAnswers, WhatIsErasedIsNotGivenAgain) {
+TEST(AnswersForAWhile, WhatIsErasedIsNotGivenAgain) {
   answers some({10, 1000});
   some.add("k", 1, 1, after(100ms));
   some.erase("another");
@@ -59,7 +59,7 @@ TEST(RecentAnswers, WhatIsErasedIsNotGivenAgain) {
   EXPECT_EQ(found(some, "k", 100ms), 2) << "the end of the one that was erased is not its own";
 }
 
-TEST(RecentAnswers, BeyondTheBoundInBytesTheOldestGo) {
+TEST(AnswersForAWhile, BeyondTheBoundInBytesTheOldestGo) {
   answers some({10, 100});
   some.add("a", 1, 40, after(100ms));
   some.add("b", 2, 40, after(100ms));
@@ -73,7 +73,7 @@ TEST(RecentAnswers, BeyondTheBoundInBytesTheOldestGo) {
   EXPECT_EQ(some.bytes(), 61u);
 }
 
-TEST(RecentAnswers, OneThatIsLargerThanTheBoundIsKeptAlone) {
+TEST(AnswersForAWhile, OneThatIsLargerThanTheBoundIsKeptAlone) {
   answers some({10, 100});
   some.add("a", 1, 60, after(100ms));
   some.add("large", 2, 101, after(100ms));
@@ -84,7 +84,7 @@ TEST(RecentAnswers, OneThatIsLargerThanTheBoundIsKeptAlone) {
   EXPECT_EQ(some.bytes(), 1u);
 }
 
-TEST(RecentAnswers, WhatHasGoneTakesNoBytes) {
+TEST(AnswersForAWhile, WhatHasGoneTakesNoBytes) {
   answers some({10, 100});
   some.add("k", 1, 60, after(100ms));
   some.add("k", 2, 70, after(100ms));

@@ -10,9 +10,9 @@ namespace herdlock::runtime {
 
 /// Completes callers in an event of their own, many in one: a handler may throw, or call the cache
 /// again, and meets nothing of the cache in the middle. On the store's executor.
-class cache_answers : public std::enable_shared_from_this<cache_answers> {
+class deliveries : public std::enable_shared_from_this<deliveries> {
  public:
-  explicit cache_answers(asio::any_io_executor executor) : executor_(std::move(executor)) {}
+  explicit deliveries(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
   void add(detail::caller_ptr caller, result<detail::cache_answer> answer) {
     waiting_.push_back({std::move(caller), std::move(answer)});

@@ -1,4 +1,4 @@
-#include "algo/remembered_times.hpp"
+#include "algo/plain_ends.hpp"
 
 namespace herdlock::algo {
 namespace {
@@ -8,7 +8,7 @@ constexpr milliseconds pause_of_questions{1000};
 
 }  // namespace
 
-remembered_times::found remembered_times::look(std::string_view key, clock::time_point now) {
+plain_ends::found plain_ends::look(std::string_view key, clock::time_point now) {
   auto at = entries_.find(key);
   if (at != entries_.end()) {
     entry const& there = at->second;
@@ -24,8 +24,8 @@ remembered_times::found remembered_times::look(std::string_view key, clock::time
   return {answer::ask};
 }
 
-void remembered_times::told(std::string_view key, std::uint64_t asked,
-                            std::optional<milliseconds> left, clock::time_point now) {
+void plain_ends::told(std::string_view key, std::uint64_t asked, std::optional<milliseconds> left,
+                      clock::time_point now) {
   auto const at = entries_.find(key);
   if (at == entries_.end() || at->second.asked != asked) return;
   at->second.asked = 0;
@@ -40,7 +40,7 @@ void remembered_times::told(std::string_view key, std::uint64_t asked,
   if (times.load_time == clock::duration{0}) times.load_time = last_load_time_;
 }
 
-void remembered_times::stored(std::string_view key, span const& times) {
+void plain_ends::stored(std::string_view key, span const& times) {
   loaded_in(times.load_time);
   auto const at = entries_.find(key);
   if (at != entries_.end()) {
@@ -50,12 +50,12 @@ void remembered_times::stored(std::string_view key, span const& times) {
   }
 }
 
-void remembered_times::forget(std::string_view key) {
+void plain_ends::forget(std::string_view key) {
   auto const at = entries_.find(key);
   if (at != entries_.end()) entries_.erase(at);
 }
 
-bool remembered_times::make_room(clock::time_point now) {
+bool plain_ends::make_room(clock::time_point now) {
   if (entries_.size() < most_) return true;
   hand_.step(entries_, [now](auto const& one) {
     entry const& there = one.second;

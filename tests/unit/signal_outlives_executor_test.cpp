@@ -24,10 +24,10 @@ using namespace herdlock;
 using namespace std::chrono_literals;
 using text = std::optional<std::string>;
 
-class LateSignalTest : public testing::Test {
+class SignalOutlivesExecutorTest : public testing::Test {
  protected:
   // The store goes, then its executor; then somebody uses the signal, which goes last.
-  ~LateSignalTest() override {
+  ~SignalOutlivesExecutorTest() override {
     opened.reset();
     if (io) run();
     io.reset();
@@ -59,13 +59,13 @@ class LateSignalTest : public testing::Test {
   int told = 0;
 };
 
-TEST_F(LateSignalTest, OutlivesAnAcquisition) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesAnAcquisition) {
   stock().async_try_acquire({}, herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesAWaitThatWasGranted) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesAWaitThatWasGranted) {
   {
     auto held = take();
     stock().async_acquire({.wait = 1min}, herdlock_test::as_result(token()));
@@ -76,7 +76,7 @@ TEST_F(LateSignalTest, OutlivesAWaitThatWasGranted) {
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesAWaitThatWasCancelled) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesAWaitThatWasCancelled) {
   auto held = take();
   stock().async_acquire({.wait = 1min}, herdlock_test::as_result(token()));
   run();
@@ -85,13 +85,13 @@ TEST_F(LateSignalTest, OutlivesAWaitThatWasCancelled) {
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesARestoration) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesARestoration) {
   stock().async_restore(take().hand_over(), {}, herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesAWaitForALoss) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesAWaitForALoss) {
   {
     auto held = take();
     held.async_wait_lost(herdlock_test::as_result(token()));
@@ -101,26 +101,26 @@ TEST_F(LateSignalTest, OutlivesAWaitForALoss) {
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesARelease) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesARelease) {
   auto held = take();
   held.async_release(herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesAnInspection) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesAnInspection) {
   stock().async_inspect(herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesAListing) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesAListing) {
   opened->async_list({}, herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesACampaign) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesACampaign) {
   auto work = [](election_term& term) -> asio::awaitable<void> { co_await term.until_stop(); };
   election job(*opened, resource("job"), {.start_work = work});
   job.async_campaign(herdlock_test::as_result(token()));
@@ -131,7 +131,7 @@ TEST_F(LateSignalTest, OutlivesACampaign) {
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesAResignation) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesAResignation) {
   auto work = [](election_term& term) -> asio::awaitable<void> { co_await term.until_stop(); };
   election job(*opened, resource("job"), {.start_work = work});
   job.async_campaign(herdlock_test::as_result([](result<void> const&) {}));
@@ -141,13 +141,13 @@ TEST_F(LateSignalTest, OutlivesAResignation) {
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesALook) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesALook) {
   cache<std::string>(*opened).async_get(cache_key("k"), herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesALoad) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesALoad) {
   cache<std::string> strings(*opened);
   auto load = [](load_context) -> asio::awaitable<text> { co_return "loaded"; };
   strings.async_get_or_load(cache_key("k"), load, herdlock_test::as_result(token()));
@@ -155,7 +155,7 @@ TEST_F(LateSignalTest, OutlivesALoad) {
   EXPECT_EQ(told, 1);
 }
 
-TEST_F(LateSignalTest, OutlivesChangesOfACache) {
+TEST_F(SignalOutlivesExecutorTest, OutlivesChangesOfACache) {
   cache<std::string> strings(*opened);
   strings.async_put(cache_key("k"), std::string("put"), herdlock_test::as_result(token()));
   run();
@@ -165,7 +165,7 @@ TEST_F(LateSignalTest, OutlivesChangesOfACache) {
 }
 
 // The call has been answered; the thread of the cache's that loads goes on.
-TEST_F(LateSignalTest, ALoadersThreadMayOutliveTheExecutor) {
+TEST_F(SignalOutlivesExecutorTest, ALoadersThreadMayOutliveTheExecutor) {
   std::promise<void> go;
   auto const gone = std::make_shared<std::promise<void>>();
   std::shared_ptr<void> mark(nullptr, [gone](void*) { gone->set_value(); });

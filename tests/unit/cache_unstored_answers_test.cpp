@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class CacheKeptAnswers : public CacheTest {
+class CacheUnstoredAnswers : public CacheTest {
  protected:
   void open_without_claims(cache_options const& options) {
     open(options);
@@ -31,7 +31,7 @@ class CacheKeptAnswers : public CacheTest {
 };
 
 // S9: without the store an answer is kept for no longer than the store would keep it.
-TEST_F(CacheKeptAnswers, AValueIsNotKeptBeyondItsTtl) {
+TEST_F(CacheUnstoredAnswers, AValueIsNotKeptBeyondItsTtl) {
   open_without_claims({.ttl = 10ms, .ttl_jitter = 0});
   EXPECT_EQ(ask().value(), "loaded");
   pass(11ms);
@@ -39,7 +39,7 @@ TEST_F(CacheKeptAnswers, AValueIsNotKeptBeyondItsTtl) {
   EXPECT_EQ(ask().value(), "newer");
 }
 
-TEST_F(CacheKeptAnswers, ThatThereIsNoSuchThingIsNotKeptBeyondItsTtl) {
+TEST_F(CacheUnstoredAnswers, ThatThereIsNoSuchThingIsNotKeptBeyondItsTtl) {
   open_without_claims({.negative_ttl = 0ms});
   loader.value = std::nullopt;
   EXPECT_EQ(ask().value(), "(nothing)");
@@ -47,7 +47,7 @@ TEST_F(CacheKeptAnswers, ThatThereIsNoSuchThingIsNotKeptBeyondItsTtl) {
   EXPECT_EQ(ask().value(), "there is");
 }
 
-TEST_F(CacheKeptAnswers, AnErrorIsNotKeptBeyondItsBackOff) {
+TEST_F(CacheUnstoredAnswers, AnErrorIsNotKeptBeyondItsBackOff) {
   open_without_claims({.error_back_off = 0ms});
   loader.error = "the database is down";
   EXPECT_TRUE(ask().failed_with(errc::load_failed));
@@ -56,7 +56,7 @@ TEST_F(CacheKeptAnswers, AnErrorIsNotKeptBeyondItsBackOff) {
 }
 
 // S6
-TEST_F(CacheKeptAnswers, AValueThatCannotBeStoredIsNotKeptWhenItsLoadWasVoided) {
+TEST_F(CacheUnstoredAnswers, AValueThatCannotBeStoredIsNotKeptWhenItsLoadWasVoided) {
   open({.error_back_off = 10min});
   loader.value = std::string(limits::max_value_bytes + 1, 'x');
   call& voided = ask();
@@ -70,7 +70,7 @@ TEST_F(CacheKeptAnswers, AValueThatCannotBeStoredIsNotKeptWhenItsLoadWasVoided) 
 }
 
 // S17. Each is over 16 MiB, and 64 of them would be a gigabyte.
-TEST_F(CacheKeptAnswers, ValuesThatCannotBeStoredAreKeptUpToABoundInBytes) {
+TEST_F(CacheUnstoredAnswers, ValuesThatCannotBeStoredAreKeptUpToABoundInBytes) {
   open({.error_back_off = 10min});
   loader.let_go();
   loader.value = std::string(limits::max_value_bytes + 1, 'x');
@@ -82,7 +82,7 @@ TEST_F(CacheKeptAnswers, ValuesThatCannotBeStoredAreKeptUpToABoundInBytes) {
 }
 
 // The same of what is loaded without the store, for as short a time as that is kept.
-TEST_F(CacheKeptAnswers, WhatIsLoadedWithoutTheStoreIsKeptUpToABoundInBytes) {
+TEST_F(CacheUnstoredAnswers, WhatIsLoadedWithoutTheStoreIsKeptUpToABoundInBytes) {
   open_without_claims({});
   loader.value = std::string(limits::max_value_bytes, 'x');
   for (auto const* key : {"a", "b", "c", "d"}) ask(key);
@@ -91,7 +91,7 @@ TEST_F(CacheKeptAnswers, WhatIsLoadedWithoutTheStoreIsKeptUpToABoundInBytes) {
 }
 
 // S5, S9: it has said nothing of the key.
-TEST_F(CacheKeptAnswers, ALoaderThatWasDestroyedIsNobodysErrorAfterwards) {
+TEST_F(CacheUnstoredAnswers, ALoaderThatWasDestroyedIsNobodysErrorAfterwards) {
   open_without_claims({});
   call leaving;
   {
@@ -116,7 +116,7 @@ TEST_F(CacheKeptAnswers, ALoaderThatWasDestroyedIsNobodysErrorAfterwards) {
 
 // What was loaded without a claim is in no store: as soon as claims work the key is loaded with
 // one, so that the others have it, too.
-TEST_F(CacheKeptAnswers, WhatWasLoadedWithoutTheStoreIsLoadedAnewWhenClaimsWork) {
+TEST_F(CacheUnstoredAnswers, WhatWasLoadedWithoutTheStoreIsLoadedAnewWhenClaimsWork) {
   open_without_claims({});
   ask();
   script->script = nullptr;

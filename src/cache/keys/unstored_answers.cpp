@@ -1,11 +1,11 @@
-#include "cache/keys/kept_answers.hpp"
+#include "cache/keys/unstored_answers.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace herdlock::runtime {
 
-void kept_answers::list::add(cache_key const& key, sized_answer what) {
+void unstored_answers::list::add(cache_key const& key, sized_answer what) {
   auto const time = time_of(what.answer);
   if (time <= milliseconds{0}) return;
   auto const bytes = key.str().size() + what.bytes;
@@ -14,13 +14,13 @@ void kept_answers::list::add(cache_key const& key, sized_answer what) {
 }
 
 // No longer than the store would keep it.
-milliseconds kept_answers::list::time_of(answer_type const& answer) const {
+milliseconds unstored_answers::list::time_of(answer_type const& answer) const {
   if (answer.has_error()) return std::min(longest_, options_.error_back_off);
   bool const nothing = answer->kind == detail::entry_kind::absent;
   return std::min(longest_, nothing ? options_.negative_ttl : options_.ttl);
 }
 
-void kept_answers::list::on_due(clock::time_point now) {
+void unstored_answers::list::on_due(clock::time_point now) {
   answers_.drop_old(now);
   if (!answers_.empty()) home_.timers().schedule(*this, answers_.next_end());
 }

@@ -1,5 +1,5 @@
 // What is remembered of the ends of plain entries.
-#include "algo/remembered_times.hpp"
+#include "algo/plain_ends.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@ namespace herdlock::algo {
 namespace {
 
 using namespace std::chrono_literals;
-using answer = remembered_times::answer;
+using answer = plain_ends::answer;
 
 clock::time_point at(milliseconds time) { return clock::time_point(1h) + time; }
 
-TEST(RememberedTimes, TheStoreIsAskedOnceForAnEntry) {
-  remembered_times times(10);
+TEST(PlainEnds, TheStoreIsAskedOnceForAnEntry) {
+  plain_ends times(10);
   EXPECT_EQ(times.look("k", at(0ms)).what, answer::ask);
   auto const asked = times.asked();
   EXPECT_EQ(times.look("k", at(1ms)).what, answer::wait);
@@ -25,24 +25,24 @@ TEST(RememberedTimes, TheStoreIsAskedOnceForAnEntry) {
   EXPECT_EQ(times.look("k", at(102ms)).what, answer::ask) << "another entry";
 }
 
-TEST(RememberedTimes, WhatWasStoredHereIsKnown) {
-  remembered_times times(10);
+TEST(PlainEnds, WhatWasStoredHereIsKnown) {
+  plain_ends times(10);
   times.stored("k", {at(0ms), at(100ms), 7ms});
   auto const found = times.look("k", at(50ms));
   EXPECT_EQ(found.what, answer::known);
   EXPECT_EQ(found.times.load_time, 7ms);
 }
 
-TEST(RememberedTimes, ALoadOfAKeyThatWasNotLoadedHereTakesAsLongAsTheLastOne) {
-  remembered_times times(10);
+TEST(PlainEnds, ALoadOfAKeyThatWasNotLoadedHereTakesAsLongAsTheLastOne) {
+  plain_ends times(10);
   times.stored("loaded", {at(0ms), at(100ms), 7ms});
   times.look("k", at(0ms));
   times.told("k", times.asked(), 100ms, at(0ms));
   EXPECT_EQ(times.look("k", at(1ms)).times.load_time, 7ms);
 }
 
-TEST(RememberedTimes, AnAnswerThatWasOvertakenChangesNothing) {
-  remembered_times times(10);
+TEST(PlainEnds, AnAnswerThatWasOvertakenChangesNothing) {
+  plain_ends times(10);
   times.look("k", at(0ms));
   auto const late = times.asked();
   times.stored("k", {at(1ms), at(100ms), 1ms});
@@ -56,8 +56,8 @@ TEST(RememberedTimes, AnAnswerThatWasOvertakenChangesNothing) {
   EXPECT_EQ(times.look("k", at(5ms)).what, answer::wait) << "the answer to another question";
 }
 
-TEST(RememberedTimes, WithoutAnAnswerTheStoreIsAskedAgainAfterAWhile) {
-  remembered_times times(1);
+TEST(PlainEnds, WithoutAnAnswerTheStoreIsAskedAgainAfterAWhile) {
+  plain_ends times(1);
   for (auto const left : {std::optional<milliseconds>(), std::optional(0ms)}) {
     times.forget("k");
     EXPECT_EQ(times.look("k", at(0ms)).what, answer::ask);
@@ -69,8 +69,8 @@ TEST(RememberedTimes, WithoutAnAnswerTheStoreIsAskedAgainAfterAWhile) {
   EXPECT_EQ(times.look("another", at(2001ms)).what, answer::ask) << "it makes room";
 }
 
-TEST(RememberedTimes, NoMoreThanTheBoundAreRemembered) {
-  remembered_times times(2);
+TEST(PlainEnds, NoMoreThanTheBoundAreRemembered) {
+  plain_ends times(2);
   times.stored("a", {at(0ms), at(100ms), 1ms});
   EXPECT_EQ(times.look("b", at(0ms)).what, answer::ask);
   EXPECT_EQ(times.look("c", at(0ms)).what, answer::wait);
@@ -80,17 +80,17 @@ TEST(RememberedTimes, NoMoreThanTheBoundAreRemembered) {
   EXPECT_EQ(times.size(), 2u);
 }
 
-TEST(RememberedTimes, WhatHasEndedMakesRoomAtOnce) {
-  remembered_times times(1);
+TEST(PlainEnds, WhatHasEndedMakesRoomAtOnce) {
+  plain_ends times(1);
   times.stored("a", {at(0ms), at(100ms), 1ms});
   EXPECT_EQ(times.look("b", at(99ms)).what, answer::wait);
   EXPECT_EQ(times.look("b", at(100ms)).what, answer::ask);
 }
 
 // S17. The executor that does this renews leases, too.
-TEST(RememberedTimes, ANewKeyLooksAtFewOfThemHoweverManyThereAre) {
+TEST(PlainEnds, ANewKeyLooksAtFewOfThemHoweverManyThereAre) {
   constexpr std::size_t most = 1000, more = 500;
-  remembered_times times(most);
+  plain_ends times(most);
   auto const name = [](std::size_t i) { return std::to_string(i); };
   for (std::size_t i = 0; i < most; ++i) times.stored(name(i), {at(0ms), at(1h), 1ms});
   EXPECT_EQ(times.looked_for_room(), 0u);
@@ -100,9 +100,9 @@ TEST(RememberedTimes, ANewKeyLooksAtFewOfThemHoweverManyThereAre) {
   EXPECT_LE(times.looked_for_room(), more * sweep_hand::looks);
 }
 
-TEST(RememberedTimes, WhereverTheOneThatHasEndedIsItIsFoundInTime) {
+TEST(PlainEnds, WhereverTheOneThatHasEndedIsItIsFoundInTime) {
   constexpr std::size_t most = 1000;
-  remembered_times times(most);
+  plain_ends times(most);
   for (std::size_t i = 0; i < most; ++i) {
     times.stored(std::to_string(i), {at(0ms), i == 777 ? at(1ms) : at(1h), 1ms});
   }

@@ -1,17 +1,17 @@
-#include "cache/engine/answers.hpp"
+#include "cache/engine/deliveries.hpp"
 
 #include <boost/asio/post.hpp>
 
 namespace herdlock::runtime {
 
-void cache_answers::post_delivery() {
+void deliveries::post_delivery() {
   if (std::exchange(posted_, true)) return;
   asio::post(executor_, [self = shared_from_this()] { self->deliver(); });
 }
 
 // A handler that throws leaves the rest for the next event. One that runs the executor itself finds
 // the others before it comes back.
-void cache_answers::deliver() {
+void deliveries::deliver() {
   posted_ = false;
   while (next_ < waiting_.size()) {
     auto [caller, answer] = std::move(waiting_[next_++]);

@@ -3,31 +3,31 @@
 
 #include <herdlock/detail/cache_core.hpp>
 
+#include "algo/answers_for_a_while.hpp"
 #include "algo/key_pauses.hpp"
 #include "algo/load_machine.hpp"
-#include "algo/recent_answers.hpp"
 #include "runtime/store_core.hpp"
 
 namespace herdlock::runtime {
 
-/// What a load came to and the store does not have, because it failed or because the value cannot
-/// be stored. Without this each next caller would load anew: a key that is asked for a thousand
+/// The answers of loads that the store does not have, because it failed or because the value cannot
+/// be stored. Without them each next caller would load anew: a key that is asked for a thousand
 /// times a second would be loaded as often. All members on the executor of the store.
-class kept_answers {
+class unstored_answers {
  public:
   using answer_type = result<detail::cache_answer>;
 
-  /// How long what was loaded without the store is given again, at most.
+  /// How long an answer that was loaded without the store is given again, at most.
   static constexpr milliseconds longest_unguarded{250};
-  /// Of each of the three kinds. The newest answer is kept however large it is.
+  /// The bounds of each of the three kinds. The newest answer is kept however large it is.
   static constexpr std::size_t most_bytes = 64 * 1024 * 1024;
   static constexpr std::size_t most_unguarded = 1024;
-  static constexpr std::size_t most_unstored = 64;
+  static constexpr std::size_t most_unstorable = 64;
 
-  kept_answers(store_core& home, cache_options const& options)
+  unstored_answers(store_core& home, cache_options const& options)
       : unguarded_(home, options, {longest_unguarded, {most_unguarded, most_bytes}}),
         refused_(home, options, {longest_unguarded, {most_unguarded, most_bytes}}),
-        unstored_(home, options, {options.error_back_off, {most_unstored, most_bytes}}) {}
+        unstorable_(home, options, {options.error_back_off, {most_unstorable, most_bytes}}) {}
 
   /// An answer, and the bytes that it takes.
   struct sized_answer {
@@ -35,7 +35,7 @@ class kept_answers {
     std::size_t bytes;
   };
 
-  /// Of a load without the store, which began then.
+  /// Adds the answer of a load without the store, which began then.
   void add_unguarded(cache_key const& key, sized_answer what, clock::time_point began) {
     if (began > fenced_) unguarded_.add(key, std::move(what));
   }
@@ -43,7 +43,7 @@ class kept_answers {
   void add_refused(cache_key const& key, sized_answer what, clock::time_point began) {
     if (began > fenced_) refused_.add(key, std::move(what));
   }
-  /// The same of a value that the store has not taken. The next ones of its key are not sent for
+  /// The same for a value that the store has not taken. The next values of its key are not sent for
   /// longer and longer: one that is too large takes the server's room, or the connection, each
   /// time.
   void add_untaken(cache_key const& key, sized_answer what, clock::time_point began) {
@@ -60,28 +60,28 @@ class kept_answers {
   /// The slot was being moved a moment ago: the key is not claimed.
   bool is_moving(cache_key const& key) const { return moving_.pauses(key.str(), clock::now()); }
   /// A value that cannot be stored: it is loaded anew after error_back_off.
-  void add_unstored(cache_key const& key, sized_answer what, clock::time_point began) {
-    if (began > fenced_) unstored_.add(key, std::move(what));
+  void add_unstorable(cache_key const& key, sized_answer what, clock::time_point began) {
+    if (began > fenced_) unstorable_.add(key, std::move(what));
   }
-  /// What answers a call for the key in place of a load of this kind; null when there is none.
+  /// The answer to a call for the key in place of a load of this kind; null when there is none.
   answer_type const* find(cache_key const& key, algo::load_guard guard) const {
-    if (auto const* const unstored = unstored_.find(key)) return unstored;
+    if (auto const* const unstorable = unstorable_.find(key)) return unstorable;
     auto const* const refused = refused_.find(key);
     return refused || guard == algo::load_guard::guarded ? refused : unguarded_.find(key);
   }
   void erase(cache_key const& key) {
     unguarded_.erase(key);
     refused_.erase(key);
-    unstored_.erase(key);
+    unstorable_.erase(key);
     untaken_.forget(key.str());
   }
   template <class Condition>
   void erase_if(Condition&& of_key) {
     unguarded_.erase_if(of_key);
     refused_.erase_if(of_key);
-    unstored_.erase_if(of_key);
+    unstorable_.erase_if(of_key);
   }
-  /// What began to be loaded before now answers nobody any more.
+  /// Loads that began before now answer nobody any more.
   void fence() {
     fenced_ = clock::now();
     erase_if([](std::string_view) { return true; });
@@ -116,12 +116,12 @@ class kept_answers {
     store_core& home_;
     cache_options const& options_;
     milliseconds longest_;
-    algo::recent_answers<answer_type> answers_;
+    algo::answers_for_a_while<answer_type> answers_;
   };
 
   list unguarded_;
   list refused_;
-  list unstored_;
+  list unstorable_;
   algo::key_pauses untaken_;
   algo::key_pauses moving_;
   clock::time_point fenced_ = clock::time_point::min();
