@@ -1,5 +1,5 @@
 // What the processes of a fleet find out together about the keys that they read: see
-// cache_options::fleet_threshold.
+// hot_options::fleet_threshold.
 #pragma once
 
 #include <cstddef>
