@@ -149,9 +149,9 @@ class cache : public cache_load_calls<T, Codec> {
   }
 
   /// Makes the entry stale and voids running loads of the key, so that the next caller loads it
-  /// anew: `void(failure, bool)`, true when there was an entry. For options.grace the old value is
-  /// what a stale entry is; with a grace of 0 it is removed. errc::not_supported for plain entries.
-  /// Cancellation as for async_put.
+  /// anew: `void(failure, bool)`, true when there was an entry. For freshness_options::grace the
+  /// old value is what a stale entry is; with a grace of 0 it is removed. errc::not_supported for
+  /// plain entries. Cancellation as for async_put.
   template <class Token = boost::asio::deferred_t>
   auto async_expire(std::string_view key, Token&& token = {}) const {
     return detail::initiate<bool>(

@@ -60,7 +60,8 @@ class cache_near_calls : public cache_tag_calls {
   /// program has written, its value may still come to the store behind the write.) A round trip to
   /// each server, two while another fence is under way; max_staleness for each of them at most.
   /// Tags are asked for anew, too. Without a near cache it is done at once. Calls behind a fence
-  /// share no load with those before it. errc::overloaded beyond max_waiting. Not cancellable.
+  /// share no load with those before it. errc::overloaded beyond load_bounds::max_waiting. Not
+  /// cancellable.
   template <class Token = boost::asio::deferred_t>
   auto async_fence(Token&& token = {}) const {
     return detail::initiate<void>(
@@ -79,16 +80,16 @@ class cache_near_calls : public cache_tag_calls {
   }
 
   /// With near_cache::hot: the value of the key is kept in this process from its next read on. At
-  /// most near_entries keys; beyond that it throws herdlock::error with errc::overloaded, and with
-  /// errc::invalid_name for what is no key. Not while a rule denies the key
-  /// (herdlock/hot_rules.hpp), nor a value larger than near_max_value_bytes. Nothing without a near
-  /// cache.
+  /// most near_options::entries keys; beyond that it throws herdlock::error with errc::overloaded,
+  /// and with errc::invalid_name for what is no key. Not while a rule denies the key
+  /// (herdlock/hot_rules.hpp), nor a value larger than near_options::max_value_bytes. Nothing
+  /// without a near cache.
   void pin(std::string_view key) const {
     if (failure why = core_->pin(key); why.code) throw error(std::move(why));
   }
   void unpin(std::string_view key) const { core_->unpin(key); }
 
-  /// The `most` keys that calls on this cache read most in the window of cache_options::hot_keys,
+  /// The `most` keys that calls on this cache read most in the window of hot_options::keys,
   /// the first one most: without the prefix, cut at hot_keys::kept_bytes. As of the last tick, of
   /// which there are some twenty a second while calls come; of hits that the process answers itself
   /// each thread may owe up to fifteen for each key. At most 1024 keys are known. None when no key
@@ -97,7 +98,7 @@ class cache_near_calls : public cache_tag_calls {
   /// Any thread.
   hot_keys_stats hot_stats() const { return core_->hot_stats(); }
   /// The same of all processes that share the store and have a cache of this prefix, as far as they
-  /// have reported to each other (cache_options::fleet_threshold); of keys up to 255 bytes. None
+  /// have reported to each other (hot_options::fleet_threshold); of keys up to 255 bytes. None
   /// before this process has read a key at a hundredth of that threshold. Any thread. Throws
   /// std::bad_alloc.
   std::vector<fleet_hot_key> most_read_by_fleet(std::size_t most) const {

@@ -17,8 +17,8 @@ inline namespace v0 {
 /// `void(failure)`, with errc::invalid_name for what is no tag, and errc::not_supported for plain
 /// entries. Change the database first, and end the tag then. Loads that run with the tag in this
 /// process are void; one that runs in another stores what is ended already. Other processes may
-/// answer with what has been ended for tag_max_age more, or until they call fence(). Cancellation
-/// as for cache::async_put.
+/// answer with what has been ended for tag_options::max_age more, or until they call fence().
+/// Cancellation as for cache::async_put.
 class cache_tag_calls : public detail::cache_handle {
  public:
   /// No entry with the tag that was loaded or put before is an answer any more.

@@ -1,4 +1,4 @@
-// The keys of a fleet as all its processes together know them: see cache_options::fleet_threshold.
+// The keys of a fleet as all its processes together know them: see hot_options::fleet_threshold.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // The rules of people for keys: which are to be kept in the processes, and which never; for a time,
 // if they say so. Kept in the store, told to all processes, and obeyed while they run by the caches
-// that were made with cache_options::rules = key_rules::on.
+// that were made with hot_options::rules = key_rules::on.
 //
 //     herdlock::change_hot_rules(store, "product:", [&](std::vector<herdlock::hot_rule>& rules) {
 //       rules.push_back({.key = "sale", .from = noon, .until = noon + 2h});
@@ -110,7 +110,7 @@ auto async_change_hot_rules(store const& in, std::string prefix, hot_rules_edit 
 }
 
 /// How many store handles, which is as a rule how many processes, have a cache of the prefix that
-/// listens for its rules (cache_options::rules) and has been called:
+/// listens for its rules (hot_options::rules) and has been called:
 /// `void(failure, std::optional<std::uint64_t>)`; nothing where the store cannot tell (SQLite,
 /// whose listeners read the file). Over Redis by PUBSUB NUMSUB, which sees those who are connected
 /// now and may subscribe; who may not reads the rules once a minute and is not counted. Errors and

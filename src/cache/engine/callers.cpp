@@ -15,7 +15,7 @@ cache_callers::~cache_callers() {
 bool cache_callers::add(detail::cache_caller& caller, clock::time_point now) {
   auto const wait = home_.options().wait;
   caller.deadline = wait > limits::max_ttl ? clock::time_point::max() : now + wait;
-  bool const full = waiting_.size() >= home_.options().max_waiting;
+  bool const full = waiting_.size() >= home_.options().bounds.max_waiting;
   waiting_.push_back(caller);
   if (!is_linked() && caller.deadline != clock::time_point::max()) {
     home_.home().timers().schedule(*this, caller.deadline);

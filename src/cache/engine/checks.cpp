@@ -20,36 +20,40 @@ void check_that(bool holds, std::string const& what) {
 }
 
 void check_lasting(cache_options const& options) {
+  auto const& asked = options.lasting;
   constexpr milliseconds none{0};
   constexpr milliseconds longest = std::chrono::hours{24 * 90};
   bool const lasts = options.ttl == herdlock::lasting;
-  bool const scheduled = options.refresh_every != none;
-  check_that(lasts || !scheduled, "refresh_every: needs ttl = lasting");
-  check_that(!scheduled || options.format == cache_format::framed,
-             "refresh_every: needs format = cache_format::framed; a plain entry has no times of "
-             "its own");
+  bool const scheduled = asked.refresh_every != none;
+  check_that(lasts || !scheduled, "lasting.refresh_every: needs ttl = lasting");
   check_that(
-      !scheduled || (options.refresh_every >= limits::min_ttl && options.refresh_every <= longest),
-      "refresh_every: use 10 ms to 90 days, or 0");
-  check_that(!lasts || options.grace == none, "grace: a lasting entry has none, it does not end");
+      !scheduled || options.format == cache_format::framed,
+      "lasting.refresh_every: needs format = cache_format::framed; a plain entry has no times of "
+      "its own");
+  check_that(
+      !scheduled || (asked.refresh_every >= limits::min_ttl && asked.refresh_every <= longest),
+      "lasting.refresh_every: use 10 ms to 90 days, or 0");
+  check_that(!lasts || options.freshness.grace == none,
+             "freshness.grace: a lasting entry has none, it does not end");
   check_that(!lasts || scheduled || options.early_refresh == 0,
-             "early_refresh: a lasting entry is loaded anew by refresh_every only");
-  check_that(!lasts || options.max_lasting_entries > 0, "max_lasting_entries: use 1 or more");
-  check_that(!lasts || options.max_lasting_bytes > 0, "max_lasting_bytes: use 1 or more");
+             "early_refresh: a lasting entry is loaded anew by lasting.refresh_every only");
+  check_that(!lasts || asked.max_entries > 0, "lasting.max_entries: use 1 or more");
+  check_that(!lasts || asked.max_bytes > 0, "lasting.max_bytes: use 1 or more");
 }
 
 // The options that need times of an entry's own.
 void check_freshness(cache_options const& options, std::optional<store> const& locks) {
+  auto const& asked = options.freshness;
   constexpr milliseconds none{0};
   bool const framed = options.format == cache_format::framed;
   struct {
     char const* name;
     bool is_set;
   } const needing_times[] = {
-      {"grace", options.grace != none},
-      {"fail_safe", options.fail_safe},
-      {"soft_timeout", options.soft_timeout != none},
-      {"max_error_back_off", options.max_error_back_off != none},
+      {"freshness.grace", asked.grace != none},
+      {"freshness.fail_safe", asked.fail_safe},
+      {"freshness.soft_timeout", asked.soft_timeout != none},
+      {"freshness.max_error_back_off", asked.max_error_back_off != none},
   };
   for (auto const& one : needing_times) {
     check_that(framed || !one.is_set,
@@ -60,35 +64,41 @@ void check_freshness(cache_options const& options, std::optional<store> const& l
   check_that(!framed || !locks,
              "format: framed entries need values and claims in one store; give the cache no store "
              "for its locks, or use cache_format::plain");
-  check_that(framed || !options.tags,
-             "tags: needs format = cache_format::framed; a plain entry has no room for them");
-  check_that(options.tag_max_age >= none && options.tag_max_age <= limits::max_ttl,
-             "tag_max_age: use 0 to 365 days");
+  check_that(framed || !options.tags.of,
+             "tags.of: needs format = cache_format::framed; a plain entry has no room for them");
+  check_that(options.tags.max_age >= none && options.tags.max_age <= limits::max_ttl,
+             "tags.max_age: use 0 to 365 days");
   check_lasting(options);
   check_that(!locks || options.early_refresh == 0,
              "early_refresh: needs values and claims in one store; give the cache no store for its "
              "locks");
   check_that(options.early_refresh >= 0 && options.early_refresh <= 10,
              "early_refresh: use 0 to 10");
-  if (options.grace != none) check_duration("grace", options.grace);
+  if (asked.grace != none) check_duration("freshness.grace", asked.grace);
   bool const lasts = options.ttl == herdlock::lasting;
-  check_that(lasts || options.ttl <= limits::max_ttl - options.grace,
-             "grace: together with ttl at most 365 days");
-  bool const keeps_stale = options.grace != none || options.refresh_every != none;
-  check_that(!options.fail_safe || keeps_stale,
-             "fail_safe: needs a grace, for which a stale entry is kept");
-  check_that(options.soft_timeout >= none, "soft_timeout: use 0 or more");
-  check_that(options.soft_timeout == none || keeps_stale,
-             "soft_timeout: needs a grace, for which a stale entry is kept");
-  if (options.soft_timeout == wait_forever) {
-    check_that(options.fail_safe, "soft_timeout: wait_forever needs fail_safe");
+  check_that(lasts || options.ttl <= limits::max_ttl - asked.grace,
+             "freshness.grace: together with ttl at most 365 days");
+  bool const keeps_stale = asked.grace != none || options.lasting.refresh_every != none;
+  check_that(!asked.fail_safe || keeps_stale,
+             "freshness.fail_safe: needs a freshness.grace, for which a stale entry is kept");
+  check_that(asked.soft_timeout >= none, "freshness.soft_timeout: use 0 or more");
+  check_that(asked.soft_timeout == none || keeps_stale,
+             "freshness.soft_timeout: needs a freshness.grace, for which a stale entry is kept");
+  if (asked.soft_timeout == wait_forever) {
+    check_that(asked.fail_safe, "freshness.soft_timeout: wait_forever needs freshness.fail_safe");
   } else {
-    check_that(options.soft_timeout < options.wait, "soft_timeout: use less than wait");
+    check_that(asked.soft_timeout < options.wait, "freshness.soft_timeout: use less than wait");
   }
   check_that(
-      options.max_error_back_off == none || (options.max_error_back_off >= options.error_back_off &&
-                                             options.max_error_back_off <= limits::max_ttl),
-      "max_error_back_off: use error_back_off to 365 days, or 0");
+      asked.max_error_back_off == none || (asked.max_error_back_off >= options.error_back_off &&
+                                           asked.max_error_back_off <= limits::max_ttl),
+      "freshness.max_error_back_off: use error_back_off to 365 days, or 0");
+}
+
+void check_bounds(load_bounds const& asked) {
+  check_that(asked.max_loads > 0, "bounds.max_loads: use 1 or more");
+  check_that(asked.max_loads_without_store > 0, "bounds.max_loads_without_store: use 1 or more");
+  check_that(asked.max_waiting > 0, "bounds.max_waiting: use 1 or more");
 }
 
 void check_options(cache_options const& options) {
@@ -100,9 +110,7 @@ void check_options(cache_options const& options) {
   check_that(options.wait > milliseconds{0}, "wait: use 1 ms or more");
   check_that(options.error_back_off >= milliseconds{0} && options.error_back_off <= limits::max_ttl,
              "error_back_off: use 0 to 365 days");
-  check_that(options.max_loads > 0, "max_loads: use 1 or more");
-  check_that(options.max_loads_without_store > 0, "max_loads_without_store: use 1 or more");
-  check_that(options.max_waiting > 0, "max_waiting: use 1 or more");
+  check_bounds(options.bounds);
 }
 
 void check_prefix(cache_options const& options, store const& values) {
@@ -125,40 +133,39 @@ void check_prefix(cache_options const& options, store const& values) {
   if (failure why = check_no_side_name("a key", key->str()); why.code) refuse(why);
 }
 
-// The mode that the option `near` comes to.
+// The mode that `near.mode` comes to.
 near_cache check_near(cache_options const& options, store const& values,
                       std::optional<store> const& locks) {
+  auto const& asked = options.near;
   constexpr milliseconds none{0};
   auto const& core = *context_of(values)->core();
   auto const by_itself = core.pushes_changes() && !locks ? near_cache::hot : near_cache::off;
-  bool const names_keys = options.hot_keys || options.rules == key_rules::on;
-  auto const mode = options.near.value_or(names_keys ? by_itself : near_cache::off);
+  bool const names_keys = options.hot.keys || options.hot.rules == key_rules::on;
+  auto const mode = asked.mode.value_or(names_keys ? by_itself : near_cache::off);
   bool const on = mode != near_cache::off;
-  check_that(on || options.near_max_age == none, "near_max_age: needs near");
-  check_that(on || options.near_untracked_age == none, "near_untracked_age: needs near");
+  check_that(on || asked.max_age == none, "near.max_age: needs near.mode");
+  check_that(on || asked.untracked_age == none, "near.untracked_age: needs near.mode");
   if (!on) return mode;
-  check_duration("max_staleness", options.max_staleness);
-  if (options.near_max_age != none) check_duration("near_max_age", options.near_max_age);
-  if (options.near_untracked_age != none) {
-    check_duration("near_untracked_age", options.near_untracked_age);
-  }
-  check_that(options.near_entries > 0, "near_entries: use 1 or more");
-  check_that(options.near_bytes > 0, "near_bytes: use 1 or more");
-  check_that(options.near_max_value_bytes > 0, "near_max_value_bytes: use 1 or more");
+  check_duration("near.max_staleness", asked.max_staleness);
+  if (asked.max_age != none) check_duration("near.max_age", asked.max_age);
+  if (asked.untracked_age != none) check_duration("near.untracked_age", asked.untracked_age);
+  check_that(asked.entries > 0, "near.entries: use 1 or more");
+  check_that(asked.bytes > 0, "near.bytes: use 1 or more");
+  check_that(asked.max_value_bytes > 0, "near.max_value_bytes: use 1 or more");
   check_that(!locks,
-             "near: needs values and claims in one store; give the cache no store for its "
+             "near.mode: needs values and claims in one store; give the cache no store for its "
              "locks, or use near_cache::off");
   if (core.pushes_changes() || !core.traits().across_processes) return mode;
   throw error(make_failure(errc::not_supported,
-                           "cache option near: store " + values.display_name() +
+                           "cache option near.mode: store " + values.display_name() +
                                " pushes no changes, so kept values would grow old unseen; use a "
                                "Redis store, or near_cache::off"));
 }
 
 void check_rules(cache_options const& options, store const& values) {
-  if (options.rules == key_rules::off || context_of(values)->core()->rules()) return;
+  if (options.hot.rules == key_rules::off || context_of(values)->core()->rules()) return;
   throw error(make_failure(errc::not_supported,
-                           "cache option rules: store " + values.display_name() +
+                           "cache option hot.rules: store " + values.display_name() +
                                " keeps no rules; use a Redis, a Valkey, sqlite: or memory:, or "
                                "key_rules::off"));
 }
@@ -179,10 +186,10 @@ near_cache check_cache(cache_options const& options, store const& values,
   check_freshness(options, locks);
   check_keeps_values(values);
   check_prefix(options, values);
-  if (options.hot_keys) detail::check_hot_keys(*options.hot_keys, "cache option hot_keys.");
-  check_that(options.fleet_threshold == 0 ||
-                 (options.fleet_threshold >= 1 && options.fleet_threshold <= 1e12),
-             "fleet_threshold: use 0, or 1 to 1e12 reads a second");
+  if (options.hot.keys) detail::check_hot_keys(*options.hot.keys, "cache option hot.keys.");
+  check_that(options.hot.fleet_threshold == 0 ||
+                 (options.hot.fleet_threshold >= 1 && options.hot.fleet_threshold <= 1e12),
+             "hot.fleet_threshold: use 0, or 1 to 1e12 reads a second");
   check_rules(options, values);
   return check_near(options, values, locks);
 }

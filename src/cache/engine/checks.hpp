@@ -9,7 +9,7 @@
 namespace herdlock::runtime {
 
 /// Throws herdlock::error for options outside their ranges, and for stores that cannot do it. Gives
-/// what cache_options::near comes to.
+/// what near_options::mode comes to.
 near_cache check_cache(cache_options const& options, store const& values,
                        std::optional<store> const& locks);
 

@@ -87,8 +87,8 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
   auto const near_mode = runtime::check_cache(options, values_, locks_);
   if (options.prefix == no_prefix) options.prefix.clear();
   prefix_ = options.prefix;
-  pool_ =
-      std::make_shared<runtime::loader_pool>(options.max_loads + options.max_loads_without_store);
+  pool_ = std::make_shared<runtime::loader_pool>(options.bounds.max_loads +
+                                                 options.bounds.max_loads_without_store);
   auto lock_core = locks_ ? context_of(*locks_)->core() : nullptr;
   engine_ = std::make_shared<runtime::cache_engine>(
       context_of(values_)->core(), std::move(lock_core),
@@ -175,12 +175,11 @@ failure cache_core::check_call(loader_from whose) const {
         std::string("a call without a loader needs a cache that has one") + way_out);
   }
   auto const& options = engine_->options();
-  bool const leaves =
-      options.soft_timeout > milliseconds{0} && options.soft_timeout != wait_forever;
-  char const* const needs = leaves                                    ? "soft_timeout"
-                            : options.refresh_every > milliseconds{0} ? "refresh_every"
-                                                                      : nullptr;
-  if (!needs) return {};
+  bool const leaves = options.freshness.soft_timeout > milliseconds{0} &&
+                      options.freshness.soft_timeout != wait_forever;
+  bool const repeats = options.lasting.refresh_every > milliseconds{0};
+  if (!leaves && !repeats) return {};
+  char const* const needs = leaves ? "freshness.soft_timeout" : "lasting.refresh_every";
   return make_failure(errc::invalid_value, std::string("cache option ") + needs +
                                                " needs a cache with a loader of its own, since "
                                                "that of a call runs while the call does" +

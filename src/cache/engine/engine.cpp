@@ -11,10 +11,10 @@ namespace herdlock::runtime {
 namespace {
 
 fleet_settings fleet_of(cache_options const& options) {
-  auto const& hot = *options.hot_keys;
+  auto const& hot = *options.hot.keys;
   return {
       .topic = hot_keys_topic(options.prefix),
-      .thresholds = {.threshold = static_cast<std::uint64_t>(options.fleet_threshold),
+      .thresholds = {.threshold = static_cast<std::uint64_t>(options.hot.fleet_threshold),
                      .reads_per_write = hot.reads_per_write,
                      // A sum is of the window before it: so what nobody reads is cool within two.
                      .cool_time = hot.window * 3 / 4,
@@ -53,16 +53,16 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
     : values_(std::move(values)),
       settings_(std::move(settings)),
       back_(std::make_shared<posting_gate>(values_->executor())),
-      flights_({.max_flights = settings_.options.max_waiting,
-                .max_joiners_per_flight = settings_.options.max_waiting,
-                .max_joiners = settings_.options.max_waiting}),
+      flights_({.max_flights = settings_.options.bounds.max_waiting,
+                .max_joiners_per_flight = settings_.options.bounds.max_waiting,
+                .max_joiners = settings_.options.bounds.max_waiting}),
       slots_(settings_.options),
       trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store,
                cache_in_words(values_->display_name(), settings_.options.prefix)) {
-  if (options().hot_keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot_keys);
-  bool const tells = options().fleet_threshold > 0 && values_->reports();
+  if (options().hot.keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot.keys);
+  bool const tells = options().hot.fleet_threshold > 0 && values_->reports();
   if (local_.hot && tells) local_.hot->join(fleet_of(options()));
-  if (options().rules == key_rules::on) {
+  if (options().hot.rules == key_rules::on) {
     local_.rules = std::make_shared<cache_rules>(values_, counters, options().prefix);
   }
   if (local_.hot && local_.rules) {
@@ -74,7 +74,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                                                key_sources{local_.hot, local_.rules});
   }
   counters.add_other_counts = [this](cache_stats& into) {
-    if (local_.near) add_counts(local_.near->table(), options().max_staleness, into);
+    if (local_.near) add_counts(local_.near->table(), options().near.max_staleness, into);
     if (local_.hot) local_.hot->add_counts(into);
   };
   values_->caches().open(counters);
@@ -119,7 +119,7 @@ void cache_engine::on_closing() {
 // -------------------------------------------------------------------------- callers come
 
 void cache_engine::submit(std::span<detail::caller_ptr> callers) {
-  if (arrivals_.add(callers, settings_.options.max_waiting)) {
+  if (arrivals_.add(callers, settings_.options.bounds.max_waiting)) {
     asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
   }
   for (auto& caller : callers) {
@@ -131,10 +131,10 @@ void cache_engine::submit(std::span<detail::caller_ptr> callers) {
 
 void cache_engine::turn_away(detail::cache_caller& caller) {
   cache_counters::add(counters.overloaded);
-  callers_.finish(caller,
-                  make_failure(errc::overloaded, "cache in " + values_->display_name() + ": " +
-                                                     std::to_string(settings_.options.max_waiting) +
-                                                     " callers are waiting already (max_waiting)"));
+  callers_.finish(caller, make_failure(errc::overloaded,
+                                       "cache in " + values_->display_name() + ": " +
+                                           std::to_string(settings_.options.bounds.max_waiting) +
+                                           " callers are waiting already (bounds.max_waiting)"));
 }
 
 // Everyone who came since the last turn. Reads are sent after all have been looked at, so that
@@ -222,10 +222,10 @@ void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, loa
   if (!reply.accepted()) {
     if (probe) trouble_.claim_probe_over();
     if (refreshes) return;
-    auto end =
-        best_of(freshness_.get(), *caller,
-                make_failure(errc::overloaded, "too many loads of the cache in " +
-                                                   values_->display_name() + " (max_waiting)"));
+    auto end = best_of(
+        freshness_.get(), *caller,
+        make_failure(errc::overloaded, "too many loads of the cache in " + values_->display_name() +
+                                           " (bounds.max_waiting)"));
     if (end.has_error()) cache_counters::add(counters.overloaded);
     return callers_.finish(*caller, std::move(end));
   }

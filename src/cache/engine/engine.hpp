@@ -36,7 +36,7 @@ struct engine_settings {
   cache_options options;
   layout form;
   detail::cache_decode decode;
-  near_cache near;                            ///< what cache_options::near has come to
+  near_cache near;                            ///< what near_options::mode has come to
   std::shared_ptr<detail::owned_load> owned;  ///< null where the cache has no loader of its own
   std::weak_ptr<loader_pool> pool;            ///< the threads that run its loader
 };
@@ -51,7 +51,7 @@ class load_slots {
   using queue = algo::slot_queue<std::shared_ptr<load_flight>>;
 
   explicit load_slots(cache_options const& options)
-      : guarded_(options.max_loads), unguarded_(options.max_loads_without_store) {}
+      : guarded_(options.bounds.max_loads), unguarded_(options.bounds.max_loads_without_store) {}
 
   queue& of(algo::load_guard guard) {
     return guard == algo::load_guard::guarded ? guarded_ : unguarded_;

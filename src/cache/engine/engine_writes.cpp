@@ -96,10 +96,10 @@ void cache_engine::invalidate(cache_key key, handler<bool> done) {
 }
 
 void cache_engine::expire_entry(cache_key key, handler<bool> done) {
-  if (lasting_ && options().grace == milliseconds{0}) lasting_->gone(key);
+  if (lasting_ && options().freshness.grace == milliseconds{0}) lasting_->gone(key);
   write<bool>(key, voiding::keeps_copies, std::move(done),
               [&](cache_store& values, handler<bool> on_reply) {
-                values.expire(key, options().grace, std::move(on_reply));
+                values.expire(key, options().freshness.grace, std::move(on_reply));
               });
 }
 

@@ -21,10 +21,11 @@ constexpr std::size_t most_of_text = 4000;
 
 algo::freshness_options freshness_of(cache_options const& options) {
   algo::failure_back_off const back_off{
-      options.error_back_off, std::max(options.error_back_off, options.max_error_back_off)};
+      options.error_back_off,
+      std::max(options.error_back_off, options.freshness.max_error_back_off)};
   return {.early_refresh = options.early_refresh,
-          .soft_timeout = options.soft_timeout,
-          .fail_safe = options.fail_safe,
+          .soft_timeout = options.freshness.soft_timeout,
+          .fail_safe = options.freshness.fail_safe,
           .back_off = back_off};
 }
 
@@ -60,7 +61,7 @@ cache_freshness::cache_freshness(cache_engine& home)
     : home_(home),
       machine_(freshness_of(home.options())),
       tags_(home, clock_),
-      grace_check_(home.options().grace) {}
+      grace_check_(home.options().freshness.grace) {}
 
 bool cache_freshness::needs_clock() const { return !clock_.known() && clock::now() >= ask_again_; }
 
@@ -135,7 +136,7 @@ void cache_freshness::frame(cache_value& value, milliseconds& ttl, clock::durati
     header.created = clock_.there(clock::now());
     // A negative entry does not last.
     bool const ends = home_.lasting() && std::holds_alternative<absent>(value);
-    header.grace = ends ? milliseconds{0} : home_.options().grace;
+    header.grace = ends ? milliseconds{0} : home_.options().freshness.grace;
   }
   ttl = std::min(ttl + header.grace, limits::max_ttl);
   value = with_header({std::move(header), std::move(value)}, home_.form());
@@ -225,7 +226,8 @@ void cache_freshness::load_succeeded(cache_key const& key, clock::duration took)
   std::string const time = std::to_string(usual->count()) + " ms";
   home_.counters.warnings.add(
       cache_in_words(home_.home().display_name(), options.prefix) + " keeps stale entries for " +
-      std::to_string(options.grace.count()) + " ms (grace), but its loads usually take " + time +
+      std::to_string(options.freshness.grace.count()) +
+      " ms (freshness.grace), but its loads usually take " + time +
       ": when the grace is over, callers wait for the load that runs; use a grace longer than " +
       time + ", or a faster loader");
 }
@@ -233,7 +235,7 @@ void cache_freshness::load_succeeded(cache_key const& key, clock::duration took)
 shared_failure cache_freshness::load_failed(cache_key const& key, std::string text) {
   auto const back_off = machine_.load_failed(key.str(), clock::now(), random_unit());
   auto const count = machine_.failures(key.str());
-  if (home_.options().max_error_back_off > home_.options().error_back_off && count > 1) {
+  if (home_.options().freshness.max_error_back_off > home_.options().error_back_off && count > 1) {
     text.resize(std::min(text.size(), most_of_text));
     text += std::string(count_begins) + std::to_string(count) + std::string(count_ends);
   }
@@ -252,7 +254,7 @@ std::string cache_freshness::told_of_failure(cache_key const& key, load_backing_
 void cache_freshness::keep(detail::caller_ptr const& caller, found_entry const& stale) {
   auto const now = clock::now();
   auto const copy = machine_.keep(caller->key.str(), stale.age->times, now);
-  auto const soft = home_.options().soft_timeout;
+  auto const soft = home_.options().freshness.soft_timeout;
   auto const due = soft > limits::max_ttl ? clock::time_point::max() : now + soft;
   auto tags = algo::decode_tags(stale.age->header.extensions);
   soft_wait mine{caller, stale.answer, stale.age->times.ends,

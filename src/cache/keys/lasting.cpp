@@ -22,16 +22,16 @@ class scheduled_call final : public detail::cache_caller {
 
 cache_lasting::cache_lasting(cache_engine& home)
     : home_(home),
-      ledger_({home.options().max_lasting_entries, home.options().max_lasting_bytes}) {}
+      ledger_({home.options().lasting.max_entries, home.options().lasting.max_bytes}) {}
 
 void cache_lasting::apply_to(cache_options& options) {
-  if (options.refresh_every == milliseconds{0}) {
+  if (options.lasting.refresh_every == milliseconds{0}) {
     options.ttl = limits::max_ttl;
     options.ttl_jitter = 0;
   } else {
-    options.ttl = options.refresh_every;
+    options.ttl = options.lasting.refresh_every;
     // The jitter of the ttl has room.
-    options.grace = limits::max_ttl - 2 * options.refresh_every;
+    options.freshness.grace = limits::max_ttl - 2 * options.lasting.refresh_every;
   }
 }
 
@@ -44,9 +44,9 @@ lasting_admission cache_lasting::admit(cache_key const& key, cache_value const& 
   std::string const why =
       key.str() + " is not stored at " + home_.home().display_name() + ": with its " +
       std::to_string(bytes) + " bytes beside the " + std::to_string(ledger_.bytes()) + " of " +
-      std::to_string(ledger_.entries()) + " lasting entries it would be over max_lasting_bytes (" +
-      std::to_string(options.max_lasting_bytes) + ") or max_lasting_entries (" +
-      std::to_string(options.max_lasting_entries) +
+      std::to_string(ledger_.entries()) + " lasting entries it would be over lasting.max_bytes (" +
+      std::to_string(options.lasting.max_bytes) + ") or lasting.max_entries (" +
+      std::to_string(options.lasting.max_entries) +
       "); invalidate what is not needed, or raise them";
   return {make_failure(errc::overloaded, why)};
 }
@@ -90,7 +90,7 @@ void cache_lasting::missed(cache_key const& key) {
 // ------------------------------------------------------------------------------- the schedule
 
 void cache_lasting::schedule_refresh(cache_key const& key) {
-  auto const every = home_.options().refresh_every;
+  auto const every = home_.options().lasting.refresh_every;
   if (every == milliseconds{0} || !ledger_.has(key.str())) return;
   schedule& its = schedules_.try_emplace(key.str(), *this, key).first->second;
   home_.home().timers().schedule(its, clock::now() + every);
@@ -100,12 +100,12 @@ void cache_lasting::fresh_until(cache_key const& key, clock::time_point expires)
   auto const at = schedules_.find(key.str());
   if (at == schedules_.end()) return;
   // An entry whose end is not known, or is far off, is looked at nevertheless.
-  auto const latest = clock::now() + home_.options().refresh_every;
+  auto const latest = clock::now() + home_.options().lasting.refresh_every;
   home_.home().timers().schedule(at->second, std::min(expires, latest));
 }
 
 void cache_lasting::refresh(schedule& due, clock::time_point now) {
-  home_.home().timers().schedule(due, now + home_.options().refresh_every);
+  home_.home().timers().schedule(due, now + home_.options().lasting.refresh_every);
   // A loader that hangs is not called once more beside itself.
   if (home_.is_loading(due.key)) return;
   detail::caller_ptr call = std::make_shared<scheduled_call>(due.key);

@@ -18,7 +18,7 @@ constexpr int most_rounds = 4;
 milliseconds life_of(cache_options const& options) {
   auto const longest = std::max(options.ttl, options.negative_ttl);
   double const varied = double(longest.count()) * (1 + options.ttl_jitter);
-  auto const life = milliseconds(static_cast<std::int64_t>(varied) + 1) + options.grace;
+  auto const life = milliseconds(static_cast<std::int64_t>(varied) + 1) + options.freshness.grace;
   return std::min(life, limits::max_ttl / 2);
 }
 
@@ -62,16 +62,16 @@ struct cache_tags::preparation {
 cache_tags::cache_tags(cache_engine& home, algo::store_clock const& clock_of_store)
     : home_(home),
       clock_(clock_of_store),
-      known_(home.options().tag_max_age),
+      known_(home.options().tags.max_age),
       entry_life_(life_of(home.options())),
       record_ttl_(2 * entry_life_) {}
 
 result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) const {
   auto const& options = home_.options();
-  if (!options.tags) return std::vector<std::string>();
+  if (!options.tags.of) return std::vector<std::string>();
   std::vector<std::string> names;
   try {
-    names = options.tags(std::string_view(key.str()).substr(options.prefix.size()));
+    names = options.tags.of(std::string_view(key.str()).substr(options.prefix.size()));
   } catch (...) {
     return make_failure(errc::invalid_value, "cache option tags, called for " + key.str() + ": " +
                                                  detail::exception_text(std::current_exception()));
@@ -147,7 +147,7 @@ void cache_tags::judge(cache_value stored, then<judged_value> done, entry_future
 
 algo::tag_verdict cache_tags::verdict_of(algo::entry_tag const& one, judgement const& about,
                                          clock::time_point now) const {
-  // A kept record may be older than tag_max_age: it counts for entries kept by the same rules.
+  // A kept record may be older than tags.max_age: it counts for entries kept by the same rules.
   bool const is_kept = about.future == entry_future::is_kept;
   if (is_kept && agrees(*home_.local().near, one, now)) return algo::tag_verdict::fresh;
   auto const verdict = known_.judge(one, about.came, now);

@@ -49,7 +49,7 @@ class cache_tags {
 
   cache_tags(cache_engine& home, algo::store_clock const& clock_of_store);
 
-  /// The tags of a key by cache_options::tags, each once. errc::invalid_name for a tag that cannot
+  /// The tags of a key by tag_options::of, each once. errc::invalid_name for a tag that cannot
   /// be one, errc::invalid_value for too many of them, or what that function threw.
   result<std::vector<std::string>> names_of(cache_key const& key) const;
   /// The record's key; errc::invalid_name.

@@ -14,17 +14,17 @@ std::optional<milliseconds> if_any(milliseconds span) {
 algo::near_settings machine_settings(store_core const& home, cache_options const& options) {
   auto const& source = home.tracking();
   bool const several = source && source->slot_of();
-  return {.max_staleness = options.max_staleness,
+  return {.max_staleness = options.near.max_staleness,
           .servers = several ? algo::near_servers::several : algo::near_servers::one,
-          .max_age = if_any(options.near_max_age),
-          .untracked_age = if_any(options.near_untracked_age)};
+          .max_age = if_any(options.near.max_age),
+          .untracked_age = if_any(options.near.untracked_age)};
 }
 
 detail::near_table_options table_options(store_core const& home, cache_options const& options,
                                          std::shared_ptr<cache_hot> const& hot) {
-  detail::near_table_options made{.entries = options.near_entries,
-                                  .bytes = options.near_bytes,
-                                  .value_bytes = options.near_max_value_bytes,
+  detail::near_table_options made{.entries = options.near.entries,
+                                  .bytes = options.near.bytes,
+                                  .value_bytes = options.near.max_value_bytes,
                                   .slot_of = {},
                                   .uses = hot ? &hot->counter() : nullptr};
   auto const& source = home.tracking();
@@ -42,8 +42,8 @@ std::string untold_warning(std::string const& store, std::string const& prefix,
       prefix.empty() ? "without a prefix" : "with the prefix " + in_quotes(prefix);
   std::string const follows =
       untracked_age != milliseconds{0}
-          ? "its values can be as old as near_untracked_age says"
-          : "each call asks the store; near_untracked_age would keep values for a "
+          ? "its values can be as old as near.untracked_age says"
+          : "each call asks the store; near.untracked_age would keep values for a "
             "time that you choose, whoever changes them";
   return store + ": the near cache of the cache " + name + " is told of no changes, so " + follows +
          ": " + why.message;
@@ -79,12 +79,12 @@ cache_near::cache_near(std::shared_ptr<store_core> home, cache_counters& counter
       hot_(std::move(by.hot)),
       rules_(std::move(by.rules)),
       which_(mode, options, {hot_, rules_}),
-      asked_for_(options.near.has_value() || options.near_untracked_age != milliseconds{0}),
-      untracked_age_(options.near_untracked_age),
+      asked_for_(options.near.mode.has_value() || options.near.untracked_age != milliseconds{0}),
+      untracked_age_(options.near.untracked_age),
       table_(std::make_shared<detail::near_table>(table_options(*home_, options, hot_))),
       upkeep_(std::make_shared<near_upkeep>(home_, table_, counters_, options.prefix)),
       machine_(machine_settings(*home_, options)),
-      fences_(home_->executor(), options.max_waiting) {}
+      fences_(home_->executor(), options.bounds.max_waiting) {}
 
 cache_near::~cache_near() { timer_queue::remove(*this); }
 
@@ -101,7 +101,7 @@ failure cache_near::pin(std::string_view key) {
   return make_failure(errc::overloaded, "cannot pin " + in_quotes(key) + " in the cache in " +
                                             home_->display_name() + ": " +
                                             std::to_string(which_.pins.most()) +
-                                            " keys are pinned already (near_entries)");
+                                            " keys are pinned already (near.entries)");
 }
 
 void cache_near::unpin(std::string_view key) {
@@ -336,7 +336,7 @@ void cache_near::fence(handler<void> done) {
         home_->executor(), std::move(done),
         make_failure(errc::overloaded, "cache in " + home_->display_name() + ": " +
                                            std::to_string(fences_.most()) +
-                                           " fences are waiting already (max_waiting)"));
+                                           " fences are waiting already (bounds.max_waiting)"));
   }
   cache_counters::add(counters_.near_fences);
   auto const plan = machine_.fence(clock::now());

@@ -67,7 +67,7 @@ class cache_near final : public detail::process_bound,
     if (inherited()) return {};
     return table_->find(key, clock::now(), who);
   }
-  /// errc::overloaded when near_entries keys are pinned already.
+  /// errc::overloaded when near.entries keys are pinned already.
   failure pin(std::string_view key);
   void unpin(std::string_view key);
 
@@ -88,7 +88,7 @@ class cache_near final : public detail::process_bound,
   void write_sent(cache_key const& key) { apply(machine_.write_sent(key.str())); }
   void write_ended(cache_key const& key);
   /// Every write that was acknowledged to anybody before the call is known here when it completes.
-  /// errc::overloaded where max_waiting of them wait already.
+  /// errc::overloaded where bounds.max_waiting of them wait already.
   void fence(handler<void> done);
   /// Nothing that was read before is served any more.
   void drop_all() { apply(machine_.drop_all()); }

@@ -26,7 +26,7 @@ struct key_sources {
 class near_selection {
  public:
   near_selection(near_cache mode, cache_options const& options, key_sources by)
-      : pins(options.near_entries),
+      : pins(options.near.entries),
         mode_(mode),
         prefix_(options.prefix),
         has_tags_(options.format == cache_format::framed),
