@@ -1,4 +1,4 @@
-// What a guarded cache is told and what it tells: options, the loader's context, statistics.
+// The options of a guarded cache, the context of a loader, and statistics.
 #pragma once
 
 #include <cstddef>
@@ -84,16 +84,16 @@ struct lasting_options {
   std::size_t max_bytes = 64 * 1024 * 1024;
 };
 
-/// What this process keeps, decoded, beside the store.
+/// The values that this process keeps, decoded, beside the store.
 struct near_options {
   /// Anything but `off` needs a store whose server pushes changes (Redis 7.0 or newer, Valkey) and
   /// keeps the claims, too: a cache that says so elsewhere is refused. Nothing: `off`; but `hot`
   /// where hot_options names `keys` or `rules` and it can be, and then a server that refuses to
   /// push is no reason for a warning. memory: has no use for it.
   std::optional<near_cache> mode = std::nullopt;
-  /// What is kept, at most; what was not asked for lately makes room. Pinned keys are no more than
-  /// that, either. 1 or more. What a tag has ended counts until it is swept; the ended records of
-  /// its tags, limits::max_tags for each entry at most, do not.
+  /// The bound of kept values; those that were not asked for lately make room. Pinned keys are no
+  /// more than that, either. 1 or more. A value that a tag has ended counts until it is swept; the
+  /// ended records of its tags, limits::max_tags for each entry at most, do not.
   std::size_t entries = 10'000;
   /// The same in bytes: those of limits::max_value_bytes, with the key and some 300 for each.
   std::size_t bytes = 64 * 1024 * 1024;
@@ -102,8 +102,8 @@ struct near_options {
   std::size_t max_value_bytes = 1024 * 1024;
   /// A value is read again when it has been kept for so long; 0: only at the end of its ttl.
   milliseconds max_age{0};
-  /// Where the server refuses to push (a proxy, an ACL): values are kept for so long, whoever
-  /// changes them. 0: they are not kept there.
+  /// How long values are kept, whoever changes them, if the server refuses to push (a proxy, an
+  /// ACL). 0: they are not kept then.
   milliseconds untracked_age{0};
   /// How old a kept value can be after somebody has changed it, at most, when the server's word
   /// does not come through. Each connection is asked for a sign of life at a third of that.
@@ -151,7 +151,7 @@ struct tag_options {
   milliseconds max_age{1000};
 };
 
-/// What one cache object does at a time, at most. Each is 1 or more.
+/// The bounds of the work that one cache object does at a time. Each is 1 or more.
 struct load_bounds {
   /// Loads at once; further ones queue until their callers' deadlines.
   std::size_t max_loads = 64;
@@ -270,7 +270,8 @@ struct cache_stats {
   std::uint64_t near_evicted = 0;       ///< of those kept, to make room
   std::uint64_t near_invalidations = 0;  ///< of those kept, dropped since somebody changed them
   std::uint64_t near_ended_by_tags = 0;  ///< of those kept, gone with the record of a tag
-  /// Of those that somebody changed: read again with the value that they had. Among the last 512.
+  /// Kept values that somebody changed, and that were then read again as they had been. Among the
+  /// last 512.
   std::uint64_t near_unchanged = 0;
   std::uint64_t near_fences = 0;
   /// Keys of all kinds that servers evicted, from when something is kept here on. Counted once for

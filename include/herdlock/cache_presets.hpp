@@ -1,11 +1,11 @@
-// Where to begin with the options of a cache: values that a program goes on to change.
+// Options of a cache to begin with: values that a program goes on to change.
 //
 //     auto options = herdlock::presets::stale_while_revalidate();
 //     options.prefix = "product:";
 //     options.freshness.grace = 10min;
 //     herdlock::cache<product> products(store, options, load_product);
 //
-// What a preset does not name is as cache_options says.
+// An option that a preset does not name is as cache_options says.
 #pragma once
 
 #include <chrono>
