@@ -111,7 +111,7 @@ TEST_F(Stampede, WhereNoServerIsInstalledItTakesAFileAndSaysWhatThatMeans) {
   auto const shown = run_lab(short_play(), {{"PATH", "/nowhere"}});
   EXPECT_EQ(shown.code, 0) << shown.err;
   for (char const* part :
-       {"the cache is in a temporary SQLite file.", "No redis-server", "in steps"}) {
+       {"the cache is in a temporary SQLite file.", "There is no redis-server", "in steps"}) {
     EXPECT_NE(shown.out.find(part), std::string::npos) << part << "\n" << shown.out;
   }
 }
