@@ -283,7 +283,7 @@ TEST_F(CacheKeyTrouble, ADeletionBetweenRefusedClaimsDoesNotEndWhatWasLoadedWith
 TEST_F(CacheKeyTrouble, SoManyReadsAreUnderWayAtOnceAndTheOthersWait) {
   constexpr auto most = runtime::shared_looks::most_under_way;
   constexpr std::size_t more = 10;
-  open({.wait = wait_forever, .max_waiting = 2 * most});
+  open({.wait = wait_forever, .bounds = {.max_waiting = 2 * most}});
   for (std::size_t i = 0; i < most + more; ++i) {
     script->entries["k" + std::to_string(i)].value = cache_value("stored");
   }
@@ -309,7 +309,7 @@ TEST_F(CacheKeyTrouble, SoManyReadsAreUnderWayAtOnceAndTheOthersWait) {
 TEST_F(CacheKeyTrouble, ReadsThatWaitGoWithoutAStoreThatHangs) {
   constexpr auto most = runtime::shared_looks::most_under_way;
   constexpr std::size_t more = 10;
-  open({.wait = wait_forever, .max_waiting = 2 * most});
+  open({.wait = wait_forever, .bounds = {.max_waiting = 2 * most}});
   loader.let_go();
   script->script = [](auto&&...) { return fault::hang; };
   for (std::size_t i = 0; i < most + more; ++i) load(calls.emplace_back(), "k" + std::to_string(i));
