@@ -280,7 +280,7 @@ struct cache_stats {
   std::uint64_t near_entries = 0;  ///< now
   std::uint64_t near_bytes = 0;    ///< now
   /// Now: connections whose server does not push, for each cache of the store. What is read over
-  /// them is not kept, or for near_untracked_age.
+  /// them is not kept, or for near_options::untracked_age.
   std::uint64_t near_links_refused = 0;
   /// Now: since the connection that was proved longest ago was. Beyond max_staleness nothing that
   /// was read over it is served.
