@@ -6,6 +6,7 @@ import re
 import async_calls
 import boxes
 import commands
+import cache_rooms
 import comment_subjects
 import decisions
 import documents
@@ -302,8 +303,8 @@ def leads_somewhere(tree, file, link):
 
 ALL = {name.removeprefix("rule_"): rule
        for name, rule in [*globals().items(), *vars(async_calls).items(), *vars(commands).items(),
-                    *vars(comment_subjects).items(), *vars(decisions).items(),
-                    *vars(documents).items(),
+                    *vars(cache_rooms).items(), *vars(comment_subjects).items(),
+                    *vars(decisions).items(), *vars(documents).items(),
                     *vars(old_names).items(), *vars(statements).items(),
                     *vars(store_pages).items(), *vars(time_limits).items()]
        if name.startswith("rule_")}
