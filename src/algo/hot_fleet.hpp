@@ -80,7 +80,7 @@ class hot_fleet {
   /// What all newest reports together took when they were sent.
   std::size_t bytes() const noexcept { return bytes_; }
   /// So much of it is kept for a process beside its report.
-  static constexpr std::size_t bytes_around = 64;
+  static constexpr std::size_t bytes_around = 96;
 
  private:
   struct member {
