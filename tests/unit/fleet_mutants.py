@@ -8,7 +8,7 @@ import sys
 from mutants import Machine, run
 
 FLEET = Machine(("fleet_pace", "fleet_report", "heat", "hot_fleet"),
-                ("hot_fleet_test", "fleet_report_test"))
+                ("hot_fleet_test", "hot_fleet_room_test", "fleet_report_test"))
 COLLECTOR = Machine(("fleet_collector", "fleet_list", "fleet_pace", "fleet_report", "heat",
                      "hot_fleet"),
                     ("fleet_collector_test", "fleet_list_test"))
@@ -312,7 +312,8 @@ MUTANTS = [
      "list_ = {.number = list_.number,", "list_ = {.number = {},",
      "ListFollower.AnOldListIsRefusedAlsoWhenNoListHasComeForLong"),
     ("large fleets lose their keys between two lists", FOLLOWER,
-     "longest_term + list_.interval() + slack", "longest_term + fleet_list::shortest_interval + slack",
+     "longest_term + list_.interval() + slack",
+     "longest_term + fleet_list::shortest_interval + slack",
      "ListFollower.WhereListsAreFurtherApartThatTimeIsLonger"),
     ("all announce what all find", TELLER,
      "return one.hot && !is_listed && ", "return one.hot && ",
