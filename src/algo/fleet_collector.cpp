@@ -10,10 +10,6 @@ std::uint64_t ms_of(std::uint64_t bytes, std::uint64_t bytes_a_second) noexcept 
   return bytes * 1000 / bytes_a_second;
 }
 
-bool says_something(fleet_list const& list) noexcept {
-  return list.processes != 0 || !list.keys.empty();
-}
-
 }  // namespace
 
 void fleet_collector::began(std::uint64_t term, fleet_list const& before, clock::time_point now) {
@@ -44,7 +40,7 @@ fleet_hearing fleet_collector::heard(fleet_report report, clock::time_point now)
 }
 
 bool fleet_collector::has_to_tell() const noexcept {
-  return fleet_->processes() != 0 || says_something(last_);
+  return fleet_->processes() != 0 || last_.says_something();
 }
 
 clock::time_point fleet_collector::due() const noexcept {

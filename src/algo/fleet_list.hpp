@@ -74,6 +74,7 @@ struct fleet_list {
     return milliseconds(static_cast<milliseconds::rep>(pause_ms));
   }
   milliseconds interval() const noexcept { return std::max(shortest_interval, pause()); }
+  bool says_something() const noexcept { return processes != 0 || !keys.empty(); }
 
   friend bool operator==(fleet_list const&, fleet_list const&) = default;
 };

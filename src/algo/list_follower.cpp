@@ -39,8 +39,8 @@ clock::duration list_follower::quiet_for() const noexcept {
 }
 
 clock::time_point list_follower::due() const noexcept {
-  bool const says_something = list_.processes != 0 || !list_.keys.empty();
-  return says_something ? came_ + quiet_for() + keeps_without : clock::time_point::max();
+  constexpr auto never = clock::time_point::max();
+  return list_.says_something() ? came_ + quiet_for() + keeps_without : never;
 }
 
 bool list_follower::has_collector(clock::time_point now) const noexcept {

@@ -3,6 +3,7 @@
 //
 // - Nobody believes a list that is older than one that it has believed.
 // - When messages flow again, a key that is hot in a process that lives is hot in all of them.
+// - While another collector takes over, what is hot stays hot.
 // - When nobody reads a key any more it cools everywhere; also without a collector.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -244,6 +245,7 @@ class fleet_world {
     expect_everywhere(0, true);
     expect_everywhere(1, true);
     expect_everywhere(2, false);
+    change_collector();
     if (chance_.one_of(2)) lose_collector();
     for (auto& one : all_) {
       one->reads = {};
@@ -254,8 +256,22 @@ class fleet_world {
     expect_everywhere(1, false);
   }
 
+  // What is hot stays hot meanwhile: a new collector does not publish what it has half heard.
+  void change_collector() {
+    end_term();
+    for (int end = now_ + 10'000; now_ < end && broken_.empty();) {
+      step();
+      expect_everywhere(0, true);
+      expect_everywhere(1, true);
+    }
+  }
+
   void lose_collector() {
     nobody_may_lead_ = true;
+    end_term();
+  }
+
+  void end_term() {
     if (leader_) all_[static_cast<std::size_t>(*leader_)]->collector.ended();
     leader_.reset();
   }

@@ -14,6 +14,10 @@ namespace herdlock::algo {
 
 class HotFleet : public ::testing::Test {
  protected:
+  using changes = std::vector<fleet_change>;
+  static constexpr auto became_hot = fleet_change::kind::hot;
+  static constexpr auto cooled = fleet_change::kind::cooled;
+
   static fleet_rules rules() {
     return {.threshold = 1000,
             .reads_per_write = 20,

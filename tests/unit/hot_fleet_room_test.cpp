@@ -4,11 +4,6 @@
 namespace herdlock::algo {
 namespace {
 
-using changes = std::vector<fleet_change>;
-
-constexpr auto became_hot = fleet_change::kind::hot;
-constexpr auto cooled = fleet_change::kind::cooled;
-
 TEST_F(HotFleet, AReportBeyondTheBoundInBytesIsRefusedAndOthersGoOn) {
   fleet_report const one{1, 1, 0, {reads("k", 1)}};
   auto bounded = rules();

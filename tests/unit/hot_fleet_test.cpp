@@ -6,11 +6,6 @@
 namespace herdlock::algo {
 namespace {
 
-using changes = std::vector<fleet_change>;
-
-constexpr auto became_hot = fleet_change::kind::hot;
-constexpr auto cooled = fleet_change::kind::cooled;
-
 TEST_F(HotFleet, WhatOneSaysIsHotIsHotForAll) {
   hear(1, {{"k", 5, 5, 0, true}}, 0);
   EXPECT_EQ(fleet.advance(at(0)), (changes{{became_hot, "k"}}));

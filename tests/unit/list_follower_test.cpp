@@ -6,14 +6,12 @@
 namespace herdlock::algo {
 namespace {
 
-using std::chrono::seconds;
-using changes = std::vector<fleet_change>;
-
-constexpr auto became_hot = fleet_change::kind::hot;
-constexpr auto cooled = fleet_change::kind::cooled;
-
 class ListFollower : public ::testing::Test {
  protected:
+  using changes = std::vector<fleet_change>;
+  static constexpr auto became_hot = fleet_change::kind::hot;
+  static constexpr auto cooled = fleet_change::kind::cooled;
+
   static clock::time_point at(int ms) { return clock::time_point(milliseconds(ms)); }
 
   static fleet_list list(list_number number, std::vector<std::string> const& hot,
