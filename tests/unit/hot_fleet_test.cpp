@@ -97,6 +97,7 @@ TEST_F(HotFleet, OneThatIsReadAgainMeanwhileStays) {
   fleet.advance(at(0));
   hear(1, {reads("k", 100)}, 1000);
   fleet.advance(at(1000));
+  fleet.advance(at(2500));
   hear(1, {reads("k", 600)}, 3000);
   fleet.advance(at(3000));
   hear(1, {reads("k", 100)}, 4000);
