@@ -52,7 +52,7 @@ struct shared_look_reply {
   }
 };
 
-/// What the copies of one cache<T> share. A move is a copy, so that no handle is without its cache.
+/// The part that the copies of one cache<T> share. A move is a copy, so no handle is without it.
 class cache_handle {
  public:
   cache_handle(cache_handle const&) = default;
