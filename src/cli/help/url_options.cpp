@@ -12,7 +12,7 @@ namespace {
 using json = nlohmann::ordered_json;
 using stores::scheme_options;
 
-constexpr char const* footer = R"(
+constexpr char const* options_footer = R"(
 A value stands behind the path: redis://host?timeout=500ms&wait_replicas=1.
 A duration has a unit (250ms, 2s, 5m, 1h, 7d) or is in milliseconds.
 --json prints an array of {scheme, options}, options being an array of
@@ -76,7 +76,7 @@ int print_url_options(url_options_arguments const& asked) {
 runnable add_url_options_command(CLI::App& help) {
   auto const given = std::make_shared<url_options_arguments>();
   CLI::App& made = add_command(help, "options", "The options of store URLs, by scheme",
-                               "[SCHEME] [--json]", footer);
+                               "[SCHEME] [--json]", options_footer);
   made.add_option("scheme", given->scheme, "Of this scheme alone: redis, mysql, …")
       ->type_name("SCHEME");
   made.add_flag("--json", given->json, "For programs");
