@@ -34,7 +34,7 @@ void require_findable(hotkey_terms const& how) {
   // So often it is to be read within half a window, to be sure.
   auto const least = 2 * static_cast<double>(hot_keys_options{}.min_reads);
   double const half_s = in_seconds(in_ns(how.window())) / 2;
-  auto const time = cli::say_exactly(how.time);
+  auto const time = duration_text(how.time);
   require(how.rate_of_each() * half_s >= least,
           fmt::format("--rate {}: too few requests for --processes {} in --time {}; use --rate "
                       "{:.0f} or more, or a longer --time",

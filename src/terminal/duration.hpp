@@ -29,20 +29,13 @@ inline std::string say(milliseconds time) {
   return fmt::format("{} min", (ms + 30'000) / 60'000);
 }
 
-/// The same where no digit may be lost: a bound that is then kept to.
-inline std::string say_exactly(milliseconds time) {
-  constexpr milliseconds day = std::chrono::hours{24};
-  if (time >= day && time % day == milliseconds{0}) return fmt::format("{} days", time / day);
-  bool const is_exact = time.count() % (time < milliseconds(180'000) ? 1'000 : 60'000) == 0;
-  return is_exact ? say(time) : fmt::format("{} ms", time.count());
-}
-
 /// Throws command_error (usage) for what is no duration, or out of its range.
 inline milliseconds duration_between(char const* option, std::string const& text,
                                      milliseconds least, milliseconds most) {
   milliseconds const time = duration_argument(option, text);
   if (time >= least && time <= most) return time;
-  refuse("{} {}: must be between {} and {}", option, text, say_exactly(least), say_exactly(most));
+  refuse("{} {}: must be between {} and {}", option, text, duration_text(least),
+         duration_text(most));
 }
 
 }  // namespace herdlock::cli

@@ -152,10 +152,10 @@ TEST_F(HotRulesCommand, ListIsATableByKey) {
   auto const shown = hot({"list"});
   EXPECT_EQ(shown.code, 0);
   EXPECT_EQ(shown.out,
-            "ACTION      KEY      MATCH   FROM                       UNTIL  IN FORCE\n"
-            "keep 5 min  'a b'    exact   -                          -      yes\n"
-            "pin         'sale'   exact   2099-12-01T12:00:00+01:00  -      not yet\n"
-            "deny        'user:'  begins  -                          -      yes\n");
+            "ACTION   KEY      MATCH   FROM                       UNTIL  IN FORCE\n"
+            "keep 5m  'a b'    exact   -                          -      yes\n"
+            "pin      'sale'   exact   2099-12-01T12:00:00+01:00  -      not yet\n"
+            "deny     'user:'  begins  -                          -      yes\n");
 }
 
 TEST_F(HotRulesCommand, ListHasTheDocumentedJson) {

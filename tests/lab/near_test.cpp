@@ -166,9 +166,9 @@ TEST(LabNear, WhatItCannotDoIsRefusedWithTheWayOut) {
     expect_refused({"--store", url}, way_out);
   }
   std::string const store = "redis://:secret@127.0.0.1:1";
-  expect_refused({"--store", store, "--freeze", "6s"}, "--freeze 6s: must be between 0 ms and 5 s");
+  expect_refused({"--store", store, "--freeze", "6s"}, "--freeze 6s: must be between 0ms and 5s");
   expect_refused({"--store", store, "--time", "5500ms", "--freeze", "2800ms"},
-                 "must be between 0 ms and 2750 ms");
+                 "must be between 0ms and 2750ms");
   expect_refused({"--store", store, "--frozen", "9"}, "--frozen 9: must be between 0 and 8");
   expect_refused({"--store", store, "--processes", "65"}, "--processes 65");
   expect_refused({"--store", store, "--every", "1ms"}, "--every 1ms");

@@ -45,10 +45,10 @@ std::string_view in_force(hot_rule const& one) {
   return one.from && *one.from > now ? "not yet" : "yes";
 }
 
-// `keep 5 min`, as far as it is said.
+// `keep 5m`, as far as it is said.
 std::string action_text(hot_rule const& one) {
   std::string text(name_of(one.does));
-  if (one.does == hot_rule::action::keep) text += " " + say_exactly(one.keep_at_most);
+  if (one.does == hot_rule::action::keep) text += " " + duration_text(one.keep_at_most);
   return text;
 }
 
@@ -292,7 +292,7 @@ std::vector<runnable> add_rule_commands(CLI::App& hot, store_arguments& where) {
       ->excludes(until);
   add_value(adding, "--at-most", given->at_most, "TIME",
             fmt::format("Of --keep: so much beyond the first expiry seen (default: {})",
-                        say_exactly(hot_rule().keep_at_most)));
+                        duration_text(hot_rule().keep_at_most)));
 
   CLI::App& removing = add("remove", "Take a rule away", "KEY --cache PREFIX [OPTIONS]",
 #include "hot/remove_help.txt"
