@@ -38,8 +38,9 @@ set(HERDLOCK_JOINT_SOURCES 0 CACHE STRING
 if(HERDLOCK_PCH)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE ${HERDLOCK_JOINT_SOURCES})
-  # Of coroutines whose frames hold a source's own types; the joint source is no header of theirs.
-  # A joint source's memory is collected once or never, which is a tenth of its time.
+  # The warning is of coroutines whose frames hold a source's own types; the joint source is no
+  # header of theirs.
+  # A joint source's memory is collected once or never: 8 % of its time, for a quarter more memory.
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
                       "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=2000000>")
 endif()

@@ -65,8 +65,9 @@ class process_end {
 
   bool is_on_a_stores_thread();
   void wait_for_duties(clock::time_point until);
-  /// What has been put on the running threads by now is run; `then` they go on, or not.
   enum class then { go_on, stand_still };
+  /// Waits until the running threads have done all that was put on them by now; `what` they do
+  /// then.
   void reach_all(clock::time_point until, then what);
   static void wait_for(closing& one, clock::time_point until);
   std::vector<std::shared_ptr<io_runner>> running();

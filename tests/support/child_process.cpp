@@ -43,7 +43,7 @@ bool keeps_a_file_locked(pid_t pid) {
   return false;
 }
 
-// What is there now: who writes without an end would be read without one.
+// The text that is there now: a program that writes for ever would be read for ever.
 std::string read_all(int fd) {
   struct stat file {};
   if (::fstat(fd, &file) != 0) return {};

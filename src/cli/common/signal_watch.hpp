@@ -35,8 +35,8 @@ inline void open_signals() {
   ::pthread_sigmask(SIG_UNBLOCK, &handled, nullptr);
 }
 
-/// Whether whoever started us ignores it, as nohup and `&` of a script do. Ask before it has a
-/// handler.
+/// True for a signal that our parent has set to be ignored, as nohup and `&` of a script do. Ask
+/// before it has a handler.
 inline bool ignored(int number) {
   struct sigaction action {};
   return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
