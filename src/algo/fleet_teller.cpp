@@ -20,20 +20,31 @@ double part_of(std::uint64_t number) {
 
 }  // namespace
 
-bool fleet_teller::is_untold(fleet_key const& one) const {
-  return one.hot && !told_hot_.contains(one.key);
+bool fleet_teller::is_news(fleet_key const& one, fleet_view const& fleet) const {
+  bool const is_listed = fleet.list && fleet.list->is_hot(one.key);
+  return one.hot && !is_listed && !told_hot_.contains(one.key);
 }
 
-bool fleet_teller::is_due(std::vector<fleet_key> const& named, std::size_t processes,
+clock::duration fleet_teller::pause_in(fleet_view const& fleet) const {
+  if (!fleet.list) return fleet_pace::pause(fleet.processes, last_bytes_, part_);
+  auto const mean = static_cast<double>(fleet.list->list().pause_ms);
+  return milliseconds(static_cast<milliseconds::rep>(mean * (0.5 + part_)));
+}
+
+bool fleet_teller::is_due(std::vector<fleet_key> const& named, fleet_view const& fleet,
                           clock::time_point now) const {
   if (!last_) return !named.empty();
   auto const passed = now - *last_;
-  if (passed < fleet_pace::pause(processes, last_bytes_, part_)) return false;
-  if (passed >= interval) return !named.empty() || has_named_;
-  if (has_cooled_ && passed >= gap_of_cooled) return true;
-  if (last_news_ && now - *last_news_ < least_gap) return false;
+  auto const pause = pause_in(fleet);
+  if (!fleet.list && passed < pause) return false;
+  auto const at_least = [pause](milliseconds time) {
+    return std::max<clock::duration>(time, pause);
+  };
+  if (passed >= at_least(interval)) return !named.empty() || has_named_;
+  if (has_cooled_ && passed >= at_least(gap_of_cooled)) return true;
+  if (last_news_ && now - *last_news_ < at_least(least_gap)) return false;
   return std::any_of(named.begin(), named.end(),
-                     [this](auto const& one) { return is_untold(one); });
+                     [&](auto const& one) { return is_news(one, fleet); });
 }
 
 std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
@@ -67,14 +78,13 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
       rest = std::max(rest, one.high);
     }
   }
-  if (!is_due(named, fleet.processes, now)) return std::nullopt;
+  if (!is_due(named, fleet, now)) return std::nullopt;
   last_ = now;
   has_named_ = !named.empty();
   has_cooled_ = false;
   for (fleet_key const& one : named) {
-    if (!is_untold(one)) continue;
-    last_news_ = now;
-    told_hot_.insert(one.key);
+    if (is_news(one, fleet)) last_news_ = now;
+    if (one.hot) told_hot_.insert(one.key);
   }
   fleet_report made{process_, ++number_, rest, std::move(named)};
   last_bytes_ = encoded_bytes(made);

@@ -1,20 +1,19 @@
-// When a key is hot, and when it has cooled: pure, of one key.
+// When a key is hot in a thread or a process (algo/heat.hpp), by what is counted there: pure, of
+// one key.
 //
 // Hot, as soon as it is clear: since some tick it has been read at the threshold's rate or above,
 // and min_reads times in all. So a burst is told from chance after min_reads ÷ rate and one tick.
 //
 // Cooled, slowly: for three halves of a window, one after the other, each as a whole was read at
-// less than half the threshold's rate, or was written too often. A key that is written often is not
-// worth being kept where it is read, and comes back only when it has been calm for three halves. A
-// process that keeps the key sees the writes of others, and no other process does: so the key seems
-// to be calm as soon as it is not kept any more. If it is soon written too often again it comes
-// back after twice that time, and so on, up to 192 halves.
+// less than half the threshold's rate, or was written too often. One that cooled by its writes has
+// to be calm for three halves at first.
 #pragma once
 
 #include <cstdint>
 
 #include <herdlock/types.hpp>
 
+#include "algo/heat.hpp"
 #include "algo/hot_uses.hpp"
 
 namespace herdlock::algo {
@@ -34,10 +33,10 @@ class hot_key_state {
   /// The key was used, and nobody knows in which time.
   void used_at_times_unknown(hot_uses uses) noexcept;
 
-  /// The key is to be made hot.
+  /// It is to be made hot.
   bool deserves(hot_thresholds const& thresholds) const noexcept;
-  void make_hot() noexcept;
-  bool hot() const noexcept { return hot_; }
+  void make_hot(hot_thresholds const& thresholds) noexcept;
+  bool hot() const noexcept { return heat_.hot(); }
 
   /// The half that took this time is over. Returns whether a hot key has cooled by that.
   bool end_half(clock::duration took, hot_thresholds const& thresholds) noexcept;
@@ -59,16 +58,11 @@ class hot_key_state {
     std::uint64_t timed_reads = 0;
   };
 
-  clock::duration next_calm(hot_thresholds const& thresholds) const noexcept;
-
-  bool hot_ = false;
-  std::uint8_t doublings_ = 0;  // of the time that it has to be calm when it cools by writes
-  run run_{};  // ticks: at each of them the key was read often enough, seen from the first
+  heat heat_;
+  run run_{};  // of ticks: at each of them it was read often enough, seen from the first
   half live_{};
   half previous_{};
-  clock::duration hot_for_{0};
-  clock::duration cool_for_{0};    // of halves that say that it is not hot
-  clock::duration calm_after_{0};  // until then it has to be calm: it was written too often
+  clock::duration hot_for_{0};  // by ticks
 };
 
 }  // namespace herdlock::algo

@@ -90,7 +90,7 @@ void hot_ledger::judge(known_key const& key, entry& one, std::vector<hot_change>
     return;
   }
   ++hot_;
-  one.state.make_hot();
+  one.state.make_hot(thresholds_);
   out.push_back({hot_change::kind::hot, key.text, key.hash});
 }
 

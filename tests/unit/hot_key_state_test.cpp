@@ -31,7 +31,7 @@ class key_over_time {
     state_.used(uses, took, thresholds);
     half_took_ += took;
     if (!state_.deserves(thresholds)) return false;
-    state_.make_hot();
+    state_.make_hot(thresholds);
     return true;
   }
   bool read(std::uint64_t reads, duration took = one_tick) { return used({reads, 0}, took); }
@@ -263,7 +263,7 @@ TEST(HotKeyState, TheEndOfTheNumbersIsNoHarm) {
   hot_key_state state;
   state.used({most, 0}, one_tick, thresholds);
   EXPECT_TRUE(state.deserves(thresholds));
-  state.make_hot();
+  state.make_hot(thresholds);
   for (int i = 0; i < 2; ++i) state.used({most, 0}, duration::max(), thresholds);
   EXPECT_EQ(state.in_window().reads, most);
   EXPECT_EQ(state.timed_reads(), most);

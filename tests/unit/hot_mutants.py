@@ -7,8 +7,8 @@ import sys
 
 from mutants import Machine, run
 
-HOT = Machine(("hot_key_state", "hot_ledger", "hot_shard", "hot_sketch", "cache/fleet/hot_counter",
-               "local/shard_lock", "local/thread_number"),
+HOT = Machine(("heat", "hot_key_state", "hot_ledger", "hot_shard", "hot_sketch",
+               "cache/fleet/hot_counter", "local/shard_lock", "local/thread_number"),
               ("hot_counter_test", "hot_key_state_test", "hot_ledger_test", "hot_shard_test",
                "hot_sketch_test"))
 
@@ -61,10 +61,10 @@ MUTANTS = [
      "halves_to_cool = 3", "halves_to_cool = 1",
      "HotKeyState.TwoHalvesWithoutReadsDoNotCoolIt"),
     ("a key cools at the rate at which it becomes hot", HOT,
-     "thresholds.threshold / 2", "thresholds.threshold",
+     "seconds_of(took), 0.5)", "seconds_of(took), 1)",
      "HotKeyState.AKeyBetweenHalfTheThresholdAndTheThresholdStaysAsItIs"),
     ("a key that cooled by writes is hot at once when they pause", HOT,
-     "calm_after_ = std::max(calm_after_, thresholds.half * halves_to_cool);", "",
+     "calm_left_ = std::max(calm_left_, limits.cool_time);", "",
      "HotKeyState.WritesInBurstsDoNotMakeItComeAndGo"),
     ("what is written whenever it is kept comes and goes", HOT,
      "doublings_ = std::min<std::uint8_t>(doublings_ + 1, most_calm_doublings);", "",
@@ -76,13 +76,13 @@ MUTANTS = [
      "run_.reads >= thresholds.min_reads", "true",
      "HotKeyState.FewReadsAreNotHotHoweverQuick"),
     ("writes do not keep a key from becoming hot", HOT,
-     "!written_too_often(in_window(), thresholds.reads_per_write)", "true",
+     "!limits_of(thresholds).is_written_too_often(in_window(), 1)", "true",
      "HotKeyState.AKeyThatIsWrittenTooOftenIsNotHot"),
     ("an old burst makes a key hot later", HOT,
      "if (run_.took >= thresholds.half) run_ = {};", "",
      "HotKeyState.AnOldBurstDoesNotMakeAKeyHotLater"),
     ("a hot key cools before its minimum time", HOT,
-     " && hot_for_ >= thresholds.min_hot_time", "",
+     " && times.hot_for >= limits.min_hot_time", "",
      "HotKeyState.AHotKeyDoesNotCoolBeforeItsMinimumTime"),
 # Time.
     ("a tick takes the time that it should take", HOT,
