@@ -40,8 +40,8 @@ texts open_near(std::string const& url,
                 std::optional<hot_keys_options> counting = hot_keys_options()) {
   return texts(open_store(url), {.prefix = no_prefix,
                                  .ttl = std::chrono::hours(1),
-                                 .near = near_cache::hot,
-                                 .hot_keys = std::move(counting)});
+                                 .near = {.mode = near_cache::hot},
+                                 .hot = {.keys = std::move(counting)}});
 }
 
 // Until it is answered by what the process keeps.
@@ -103,8 +103,9 @@ class reader {
   event_loop loop_;
   crowd crowd_{loop_};
   store store_;
-  texts cache_{store_,
-               {.prefix = no_prefix, .ttl = std::chrono::hours(1), .near = near_cache::off}};
+  texts cache_{
+      store_,
+      {.prefix = no_prefix, .ttl = std::chrono::hours(1), .near = {.mode = near_cache::off}}};
 };
 
 void measure_server(report& to, redis_server const& server) {

@@ -83,9 +83,10 @@ void measure_redis(report& to) {
   lock_pairs locks(callers, opened);
   by_hand raw(loop, server.port(), callers);
   // What a read of the server costs, with its key counted, and without.
-  cache_options options{.prefix = no_prefix, .ttl = std::chrono::hours(1), .near = near_cache::off};
+  cache_options options{
+      .prefix = no_prefix, .ttl = std::chrono::hours(1), .near = {.mode = near_cache::off}};
   values const uncounted(opened, options);
-  options.hot_keys = hot_keys_options();
+  options.hot.keys = hot_keys_options();
   values const counted(opened, options);
   auto const hits_of = [&](values const& in) {
     return [&, in = &in](std::size_t i) {

@@ -18,7 +18,9 @@ BOOST_DESCRIBE_STRUCT(product, (), (id, name))
 
 int main(int argc, char** argv) try {
   auto store = herdlock::open_store(argc > 1 ? argv[1] : "memory:");
-  herdlock::cache<product> products(store, {.prefix = "product:", .ttl = 5min});
+  auto options = herdlock::presets::read_through();
+  options.prefix = "product:";
+  herdlock::cache<product> products(store, options);
 
   std::atomic<int> queries = 0;
   auto from_database = [&]() -> std::optional<product> {

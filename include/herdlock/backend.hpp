@@ -61,9 +61,9 @@ struct grant_term {
 /// We hold it. `fencing` is greater than any token granted for this resource before.
 struct grant {
   fencing_token fencing;
-  /// Without one: the ttl asked for, from before the request on. A store that answers with a grant
-  /// that is older, or that was pushed to a waiter for a shorter time at first, says so here; the
-  /// runtime renews it in time.
+  /// The term of the grant. Without one: the ttl asked for, from before the request on. A store
+  /// that answers with a grant that is older, or that was pushed to a waiter for a shorter time at
+  /// first, says so here; the runtime renews it in time.
   std::optional<grant_term> term{};
 };
 
@@ -87,7 +87,7 @@ struct leave_request {
   resource name;
   owner_token owner;
   owner_token left_to;  ///< the owner from now on
-  milliseconds ttl;     ///< what is left from now on, also where it was more
+  milliseconds ttl;     ///< the time left from now on, also where it was more
 };
 
 /// Leases by owner token. See the rules at the top of this file.
@@ -113,14 +113,14 @@ class lease_store {
 
   /// Whom to tell of leases that end with a session, as soon as the store sees it. Once, before any
   /// request. Called on the executor, in an event of its own, behind the answer that granted the
-  /// lease; a lease that was released meanwhile may be told of, too. Where leases stand on no
-  /// session it is never called.
+  /// lease; a lease that was released meanwhile may be told of, too. It is never called if leases
+  /// stand on no session.
   virtual void on_lease_end(std::function<void(lease_end const&)> told) { static_cast<void>(told); }
 
   /// Whom to tell when a connection over which leases were granted or renewed has come up anew,
   /// whatever answers there: it may be another server, or one that has forgotten. The runtime then
   /// renews what it holds. Once, before any request. Called on the executor, in an event of its
-  /// own. Where leases stand on a session, which tells by on_lease_end(), it is never called.
+  /// own. It is never called if leases stand on a session, which tells by on_lease_end().
   virtual void on_new_connection(std::function<void()> told) { static_cast<void>(told); }
 
   /// False when no request of this store, for leases or for values, has ever been sent to a server,
@@ -133,11 +133,11 @@ class lease_store {
   /// Takes the resource from whoever holds it (`lost` when nobody did). An operator's last resort.
   virtual void force_release(resource name, handler<release_reply> done) = 0;
 
-  /// Names that are held, in parts, each found by a bounded piece of work at the server. What is
-  /// held from the first part to the last is in one of them, or in several; what is acquired or
-  /// released meanwhile may be there or not; what was free before the first is not. In no order.
-  /// errc::invalid_value for a cursor that no page gave; errc::not_supported where the store
-  /// cannot tell its leases from other data.
+  /// Names that are held, in parts, each found by a bounded piece of work at the server. A resource
+  /// that is held from the first part to the last is in one of them, or in several; one that is
+  /// acquired or released meanwhile may be there or not; one that was free before the first is not.
+  /// In no order. errc::invalid_value for a cursor that no page gave; errc::not_supported where the
+  /// store cannot tell its leases from other data.
   virtual void list(list_request request, handler<lease_page> done) = 0;
 };
 
@@ -148,7 +148,7 @@ inline std::size_t page_size(list_request const& request) {
 
 // ---------------------------------------------------------------------------------- cache
 
-/// What limits::max_value_bytes counts: the bytes of a string, or of all names and contents of a
+/// The bytes that limits::max_value_bytes counts: of a string, or of all names and contents of a
 /// hash with 8 for each field.
 std::size_t value_bytes(cache_value const& value) noexcept;
 /// errc::invalid_value when the value is over the limit.
@@ -265,9 +265,9 @@ class cache_store {
   /// when there is none.
   virtual void time_left(cache_key key, handler<std::optional<milliseconds>> done) = 0;
 
-  /// What the store's clock says, since its epoch: a time between the request and its answer. It is
-  /// the clock by which entries expire, and can be set where that one can. Of a cluster, one of its
-  /// nodes answers, mostly the same; while that one is down it is an error.
+  /// The time of the store's clock, since its epoch: a time between the request and its answer. It
+  /// is the clock by which entries expire, and can be set where that one can. In a cluster one of
+  /// the nodes answers, mostly the same; while that one is down it is an error.
   virtual void now(handler<std::chrono::microseconds> done) = 0;
 
   /// Completes when the running claim on the key ends, with its result where the store pushes it;

@@ -4,9 +4,9 @@
 //     herdlock::cache<std::string> names(store, {.prefix = "name:"});
 //     auto name = names.get_or_load("42", [&] { return database.find_name(42); });
 //
-// What happens on a miss: the cache takes the claim on the key in the store, looking a second time
-// in the same step; whoever gets the claim runs its loader and stores the result, everyone else,
-// in this process and in others, waits and gets the value or the loader's error.
+// On a miss the cache takes the claim on the key in the store, looking a second time in the same
+// step; the caller that gets the claim runs its loader and stores the result, everyone else, in
+// this process and in others, waits and gets the value or the loader's error.
 //
 //  * Hits are plain reads. Callers of one key share a read only while it has not been sent, so no
 //    answer is older than the call, but for what a near cache keeps (cache_options::near). A caller
@@ -27,8 +27,8 @@
 //    one more behind each fence()), at most max_loads_without_store at once, and nothing is
 //    written. After a failure the store is left alone for 250 ms to 1 s, then probed beside the
 //    callers' own way, so that a store that hangs costs its timeout only once; after a write that
-//    it has acknowledged it is asked again at once. What it refuses to one key concerns that key
-//    alone, and store::warnings() names what a right is missing for.
+//    it has acknowledged it is asked again at once. A refusal to one key concerns that key alone,
+//    and store::warnings() names what a right is missing for.
 //  * A framed entry (cache_options::format) can be loaded anew before or after its ttl ends while
 //    it still answers: behind the answer by the cache's own loader; where it has none one call of
 //    the fleet waits for its load, and all others get the value that is there.
@@ -42,13 +42,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
-#include <herdlock/cache_load_calls.hpp>
 #include <herdlock/cache_options.hpp>
 #include <herdlock/cached.hpp>
 #include <herdlock/codec.hpp>
+#include <herdlock/detail/cache_handle.hpp>
+#include <herdlock/detail/cache_many.hpp>
 #include <herdlock/detail/cache_owned.hpp>
+#include <herdlock/hot_fleet.hpp>
+#include <herdlock/hot_keys.hpp>
 #include <herdlock/open.hpp>
 
 namespace herdlock {
@@ -63,23 +68,21 @@ inline namespace v0 {
 /// cache's own that run are waited for, but not inside one of them, nor where the store runs on an
 /// executor of yours (then they end by themselves).
 template <class T, class Codec = codec<T>>
-class cache : public cache_load_calls<T, Codec> {
+class cache : public detail::cache_handle {
   static_assert(
       codec_for<Codec, T>,
       "cache<T> needs a codec for T: specialise herdlock::codec<T> (see herdlock/codec.hpp), "
       "include herdlock/codec_described.hpp for a described struct, or name a Codec");
 
  public:
-  using cache_load_calls<T, Codec>::get_executor;
-
   /// Values and claims in one store. Throws herdlock::error: errc::invalid_ttl, invalid_value or
   /// invalid_name for options outside their ranges.
   explicit cache(store values, cache_options options = {})
-      : calls(make(std::move(values), std::nullopt, std::move(options), nullptr)) {}
+      : cache_handle(make(std::move(values), std::nullopt, std::move(options), nullptr)) {}
 
-  /// The same with a loader of its own. What a call is given is used only while the call runs; this
-  /// one may run behind an answer, and for calls that bring none: it has to own what it uses, but
-  /// not the cache. Called with a load_context& (or with nothing), it returns a T or a
+  /// The same with a loader of its own. A call's loader is used only while the call runs; this one
+  /// may run behind an answer, and for calls that bring none: it has to own what it uses, but not
+  /// the cache. Called with a load_context& (or with nothing), it returns a T or a
   /// std::optional<T>; or it loads many keys, as that of get_many_or_load, and has those that are
   /// wanted at one moment, max_loads at most, also of calls for one key. It runs on a thread of the
   /// cache's (at most max_loads + max_loads_without_store of them, each with the signal mask of the
@@ -89,8 +92,8 @@ class cache : public cache_load_calls<T, Codec> {
   template <class Loader>
   requires detail::owned_loader_of<Loader, T> cache(store values, cache_options options,
                                                     Loader loader)
-      : calls(make(std::move(values), std::nullopt, std::move(options),
-                   detail::own<T, Codec>(std::move(loader)))) {}
+      : cache_handle(make(std::move(values), std::nullopt, std::move(options),
+                          detail::own<T, Codec>(std::move(loader)))) {}
 
   /// Values in one store, locks in another (which may be the better lock): get, lock, get again,
   /// load, set, release, on the resource `prefix + key + ":lock"` (which must fit into
@@ -99,13 +102,167 @@ class cache : public cache_load_calls<T, Codec> {
   /// (the lock is checked one round trip before, not in the same step); put and invalidate void
   /// the loads of this process only; errors are shared within a process only.
   cache(store values, store locks, cache_options options = {})
-      : calls(make(std::move(values), std::move(locks), std::move(options), nullptr)) {}
+      : cache_handle(make(std::move(values), std::move(locks), std::move(options), nullptr)) {}
 
   template <class Loader>
   requires detail::owned_loader_of<Loader, T> cache(store values, store locks,
                                                     cache_options options, Loader loader)
-      : calls(make(std::move(values), std::move(locks), std::move(options),
-                   detail::own<T, Codec>(std::move(loader)))) {}
+      : cache_handle(make(std::move(values), std::move(locks), std::move(options),
+                          detail::own<T, Codec>(std::move(loader)))) {}
+
+  // -------------------------------------------------------------------- one key, many keys: loads
+
+  /// `void(failure, std::optional<T>)`: the value, or nothing when there is no such thing. A
+  /// cache_key is a text, too.
+  ///
+  /// `loader` is called with a load_context, or with nothing, and returns
+  /// boost::asio::awaitable<std::optional<T>>; it runs on the handler's associated executor (a
+  /// coroutine's own), which must live as long as the load, else on the store's executor, which it
+  /// must not block. Nothing becomes a negative entry; an exception a failed load. Name it (GCC 12:
+  /// no lambda that owns something inside of a co_await expression).
+  ///
+  /// The loader runs once for the call, again only when it was stopped because its claim was lost,
+  /// and not at all when another's load brings the value. While it runs the call does not complete:
+  /// what it uses has to live that long. A caller that does not wait for the completion
+  /// (asio::detached, a future that is dropped) or destroys the executor must see to it that the
+  /// loader owns what it uses.
+  ///
+  /// Errors: errc::load_failed with the text of the loader's exception; timed_out after
+  /// options.wait; overloaded; invalid_name (the key is no name, or too long with the prefix);
+  /// wrong_type (the key holds something of another kind); canceled; invalid_value for a T that
+  /// throws when it is copied, and where an option (soft_timeout, refresh_every) needs a loader
+  /// that the cache owns. Cancellation: all types, at once, but while its loader runs: that is
+  /// cancelled (terminal) unless others in this process wait for it, and the call completes when it
+  /// has ended: with the value if one came.
+  template <class Loader, class Token = boost::asio::deferred_t>
+  requires detail::is_coroutine_loader<Loader>
+  auto async_get_or_load(std::string_view key, Loader loader, Token&& token = {}) const {
+    static_assert(
+        detail::coroutine_loader_of<Loader, T>,
+        "the loader of async_get_or_load is called with a herdlock::load_context, or with "
+        "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
+    auto start = [core = core_, key = std::string(key),
+                  loader = std::move(loader)](auto h) mutable {
+      using handler_type = decltype(h);
+      using call_loader = detail::coroutine_loader<T, Codec, Loader>;
+      auto executor = detail::loader_executor(h, core->get_executor());
+      detail::start_call<detail::load_reply<T>, handler_type>(
+          *core, key, std::move(h), call_loader{std::move(loader), std::move(executor)});
+    };
+    return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+  }
+
+  /// The same by the loader of the cache, which goes on when the call is over: errc::invalid_value
+  /// where it has none.
+  template <class Token = boost::asio::deferred_t>
+  requires(!detail::is_coroutine_loader<std::decay_t<Token>>) auto async_get_or_load(
+      std::string_view key, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key)](auto h) mutable {
+      using handler_type = decltype(h);
+      detail::start_call<detail::load_reply<T>, handler_type>(*core, key, std::move(h),
+                                                              detail::loader_of_cache{});
+    };
+    return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+  }
+
+  /// The values of many keys: `void(failure, std::vector<result<std::optional<T>>>)`, each key's
+  /// own in the order of the keys, with the errors of async_get_or_load; the failure is never set.
+  ///
+  /// The keys are read together. `loader` is called once with those that this process is to load
+  /// (`std::vector<std::string> const&`, without the prefix; and with a std::stop_token, if it
+  /// takes one, which is triggered when none of them has a use for it any more), and returns
+  /// boost::asio::awaitable<Values>, where Values is a map from key to T, std::optional<T> or a
+  /// result of one of these; a key that is not in it has no value. The loads of others are waited
+  /// for meanwhile, and nothing is claimed while the loader runs, so that calls whose keys overlap
+  /// never wait for each other in a circle. Should another fail to load a key, or more keys be
+  /// missing than max_loads allows at once, the loader is called again with what is left. Executor,
+  /// exceptions and cancellation as for async_get_or_load.
+  template <class Loader, class Token = boost::asio::deferred_t>
+  requires detail::is_coroutine_many_loader<Loader>
+  auto async_get_many_or_load(std::vector<std::string> keys, Loader loader,
+                              Token&& token = {}) const {
+    static_assert(
+        detail::coroutine_many_loader_of<Loader, T>,
+        "the loader of async_get_many_or_load is called with a "
+        "std::vector<std::string> const& and returns a boost::asio::awaitable of a map from "
+        "key to T");
+    auto start = [core = core_, keys = std::move(keys),
+                  loader = std::move(loader)](auto h) mutable {
+      using loads_type = detail::coroutine_many<T, Codec, Loader>;
+      auto where = detail::loader_executor(h, core->get_executor());
+      detail::start_many<T>(*core, keys, std::move(h), [&](std::size_t valid) {
+        return std::make_shared<loads_type>(*core, valid, std::move(loader), std::move(where));
+      });
+    };
+    return this->template initiate<detail::many_values<T>>(std::move(start),
+                                                           std::forward<Token>(token));
+  }
+
+  /// The same by the loader of the cache, which is called for each key that is missing.
+  template <class Token = boost::asio::deferred_t>
+  requires(!detail::is_coroutine_many_loader<std::decay_t<Token>>) auto async_get_many_or_load(
+      std::vector<std::string> keys, Token&& token = {}) const {
+    auto start = [core = core_, keys = std::move(keys)](auto h) mutable {
+      detail::start_many<T>(*core, keys, std::move(h), nullptr);
+    };
+    return this->template initiate<detail::many_values<T>>(std::move(start),
+                                                           std::forward<Token>(token));
+  }
+
+  /// `loader` is called with a load_context&, or with nothing, and returns a T or a
+  /// std::optional<T>. It runs on this thread, inside the call, which ends when it has ended:
+  /// options.wait bounds the wait for others, for the claim and for a slot. A loader that asks for
+  /// its own key gets errc::load_failed at once.
+  template <class Loader>
+  std::optional<T> get_or_load(std::string_view key, Loader loader) const {
+    static_assert(
+        detail::blocking_loader_of<Loader, T>,
+        "the loader of get_or_load is called with a herdlock::load_context const&, or with "
+        "nothing, and returns a T or a std::optional<T>");
+    auto kept = core_->find_near(key, detail::caller_wish::load);
+    if (kept.kind != detail::entry_kind::miss) {
+      return detail::reply_of<detail::load_reply<T>>(std::move(kept)).value();
+    }
+    return this->template load_here<T, Codec, std::optional<T>, detail::load_reply<T>>(key, loader);
+  }
+
+  std::optional<T> get_or_load(std::string_view key) const {
+    auto kept = core_->find_near(key, detail::caller_wish::load);
+    if (kept.kind != detail::entry_kind::miss) {
+      return detail::reply_of<detail::load_reply<T>>(std::move(kept)).value();
+    }
+    core_->refuse_own_key(key);
+    return this->template wait_for<std::optional<T>, detail::load_reply<T>>(
+        key, detail::loader_of_cache{});
+  }
+
+  /// As async_get_many_or_load; `loader` returns the map itself, and runs as that of get_or_load:
+  /// on this thread.
+  template <class Loader>
+  std::vector<result<std::optional<T>>> get_many_or_load(std::vector<std::string> const& keys,
+                                                         Loader loader) const {
+    static_assert(detail::blocking_many_loader_of<Loader, T>,
+                  "the loader of get_many_or_load is called with a "
+                  "std::vector<std::string> const& and returns a map from key to T");
+    auto start = [&](auto done, std::shared_ptr<detail::calling_thread> here) {
+      detail::start_many<T>(*core_, keys, std::move(done), [&](std::size_t valid) {
+        using loads_type = detail::blocking_many<T, Codec, Loader>;
+        return std::make_shared<loads_type>(*core_, valid, loader, std::move(here));
+      });
+    };
+    for (auto const& key : keys) core_->refuse_own_key(key);
+    auto const keep = core_;  // the loader may destroy this handle
+    return detail::wait_for_load<detail::many_values<T>>(keep->context(), start).value();
+  }
+
+  std::vector<result<std::optional<T>>> get_many_or_load(
+      std::vector<std::string> const& keys) const {
+    auto start = [&](auto done) { detail::start_many<T>(*core_, keys, std::move(done), nullptr); };
+    for (auto const& key : keys) core_->refuse_own_key(key);
+    return detail::wait_for<detail::many_values<T>>(core_->context(), start).value();
+  }
+
+  // --------------------------------------------------------------------- one key, as it is stored
 
   /// `void(failure, cached<T>)`: what is in the store now, or near; a stale entry is a miss. No
   /// load is begun or joined. Store trouble is an error here, at once while the store is known to
@@ -149,9 +306,9 @@ class cache : public cache_load_calls<T, Codec> {
   }
 
   /// Makes the entry stale and voids running loads of the key, so that the next caller loads it
-  /// anew: `void(failure, bool)`, true when there was an entry. For options.grace the old value is
-  /// what a stale entry is; with a grace of 0 it is removed. errc::not_supported for plain entries.
-  /// Cancellation as for async_put.
+  /// anew: `void(failure, bool)`, true when there was an entry. For freshness_options::grace the
+  /// old value is what a stale entry is; with a grace of 0 it is removed. errc::not_supported for
+  /// plain entries. Cancellation as for async_put.
   template <class Token = boost::asio::deferred_t>
   auto async_expire(std::string_view key, Token&& token = {}) const {
     return detail::initiate<bool>(
@@ -190,14 +347,192 @@ class cache : public cache_load_calls<T, Codec> {
     return detail::wait_for<bool>(core_->context(), start).value();
   }
 
+  // ---------------------------------------------------------------------------------- kept values
+
+  // These are there for what a process keeps (cache_options::near). Without a near cache they work
+  // as their names say, and ask the store.
+
+  /// async_get_or_load() without a copy: `void(failure, std::shared_ptr<T const>)`, null for "no
+  /// such thing". Others may have the same object.
+  template <class Loader, class Token = boost::asio::deferred_t>
+  requires detail::is_coroutine_loader<Loader>
+  auto async_get_or_load_shared(std::string_view key, Loader loader, Token&& token = {}) const {
+    static_assert(
+        detail::coroutine_loader_of<Loader, T>,
+        "the loader of async_get_or_load_shared is called with a herdlock::load_context, or with "
+        "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
+    auto start = [core = core_, key = std::string(key),
+                  loader = std::move(loader)](auto h) mutable {
+      using handler_type = decltype(h);
+      using call_loader = detail::coroutine_loader<T, Codec, Loader>;
+      auto executor = detail::loader_executor(h, core->get_executor());
+      detail::start_call<detail::shared_load_reply<T>, handler_type>(
+          *core, key, std::move(h), call_loader{std::move(loader), std::move(executor)});
+    };
+    return this->template initiate<std::shared_ptr<T const>>(std::move(start),
+                                                             std::forward<Token>(token));
+  }
+
+  template <class Token = boost::asio::deferred_t>
+  requires(!detail::is_coroutine_loader<std::decay_t<Token>>) auto async_get_or_load_shared(
+      std::string_view key, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key)](auto h) mutable {
+      using handler_type = decltype(h);
+      detail::start_call<detail::shared_load_reply<T>, handler_type>(*core, key, std::move(h),
+                                                                     detail::loader_of_cache{});
+    };
+    return this->template initiate<std::shared_ptr<T const>>(std::move(start),
+                                                             std::forward<Token>(token));
+  }
+
+  /// `void(failure)`: once it has completed, no call that begins on this cache answers with what
+  /// this process had from before a write which was acknowledged to anybody before this call: not
+  /// with a value that it kept, nor, if a herdlock cache wrote, with a load that ran already. That
+  /// one goes on for those who wait for it. (With the locks in another store, or where another
+  /// program has written, its value may still come to the store behind the write.) A round trip to
+  /// each server, two while another fence is under way; max_staleness for each of them at most.
+  /// Tags are asked for anew, too. Without a near cache it is done at once. Calls behind a fence
+  /// share no load with those before it. errc::overloaded beyond load_bounds::max_waiting. Not
+  /// cancellable.
+  template <class Token = boost::asio::deferred_t>
+  auto async_fence(Token&& token = {}) const {
+    return detail::initiate<void>(
+        get_executor(), [core = core_](handler<void> h) { core->fence(std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  /// `void(failure)`: once it has completed, no call that begins on this cache answers with what
+  /// this process kept, had read or had begun to load before this call. For what a server tells
+  /// nobody, as SWAPDB: behind it, and in each process. No round trip. Not cancellable.
+  template <class Token = boost::asio::deferred_t>
+  auto async_drop_kept(Token&& token = {}) const {
+    return detail::initiate<void>(
+        get_executor(), [core = core_](handler<void> h) { core->drop_kept(std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  /// With near_cache::hot: the value of the key is kept in this process from its next read on. At
+  /// most near_options::entries keys; beyond that it throws herdlock::error with errc::overloaded,
+  /// and with errc::invalid_name for what is no key. Not while a rule denies the key
+  /// (herdlock/hot_rules.hpp), nor a value larger than near_options::max_value_bytes. Nothing
+  /// without a near cache.
+  void pin(std::string_view key) const {
+    if (failure why = core_->pin(key); why.code) throw error(std::move(why));
+  }
+  void unpin(std::string_view key) const { core_->unpin(key); }
+
+  /// The `most` keys that calls on this cache read most in the window of hot_options::keys,
+  /// the first one most: without the prefix, cut at hot_keys::kept_bytes. As of the last tick, of
+  /// which there are some twenty a second while calls come; of hits that the process answers itself
+  /// each thread may owe up to fifteen for each key. At most 1024 keys are known. None when no key
+  /// is counted. Any thread. Throws std::bad_alloc.
+  std::vector<hot_key> most_read(std::size_t most) const { return core_->most_read(most); }
+  /// Any thread.
+  hot_keys_stats hot_stats() const { return core_->hot_stats(); }
+  /// The same of all processes that share the store and have a cache of this prefix, as far as they
+  /// have reported to each other (hot_options::fleet_threshold); of keys up to 255 bytes. None
+  /// before this process has read a key at a hundredth of that threshold. Any thread. Throws
+  /// std::bad_alloc.
+  std::vector<fleet_hot_key> most_read_by_fleet(std::size_t most) const {
+    return core_->most_read_by_fleet(most);
+  }
+  /// Any thread.
+  hot_fleet_stats fleet_stats() const { return core_->fleet_stats(); }
+
+  /// get_or_load() without a copy: null for "no such thing". Others may have the same object. A
+  /// value that the process keeps is answered without I/O; one that this thread asks for often
+  /// without a lock or an allocation, too.
+  template <class Loader>
+  std::shared_ptr<T const> get_or_load_shared(std::string_view key, Loader&& loader) const {
+    static_assert(
+        detail::blocking_loader_of<std::decay_t<Loader>, T>,
+        "the loader of get_or_load_shared is called with a herdlock::load_context const&, or with "
+        "nothing, and returns a T or a std::optional<T>");
+    auto kept = core_->find_near(key, detail::caller_wish::load);
+    if (kept.kind != detail::entry_kind::miss) {
+      return std::static_pointer_cast<T const>(std::move(kept.object));
+    }
+    return this
+        ->template load_here<T, Codec, std::shared_ptr<T const>, detail::shared_load_reply<T>>(
+            key, loader);
+  }
+  std::shared_ptr<T const> get_or_load_shared(std::string_view key) const {
+    auto kept = core_->find_near(key, detail::caller_wish::load);
+    if (kept.kind != detail::entry_kind::miss) {
+      return std::static_pointer_cast<T const>(std::move(kept.object));
+    }
+    core_->refuse_own_key(key);
+    return this->template wait_for<std::shared_ptr<T const>, detail::shared_load_reply<T>>(
+        key, detail::loader_of_cache{});
+  }
+
+  /// get() without a copy.
+  cached<std::shared_ptr<T const>> get_shared(std::string_view key) const {
+    auto kept = core_->find_near(key, detail::caller_wish::look);
+    if (kept.kind != detail::entry_kind::miss) {
+      return detail::reply_of<detail::shared_look_reply<T>>(std::move(kept)).value();
+    }
+    return this->template wait_for<cached<std::shared_ptr<T const>>, detail::shared_look_reply<T>>(
+        key, detail::only_looks{});
+  }
+
+  void fence() const {
+    auto start = [&](handler<void> h) { core_->fence(std::move(h)); };
+    detail::wait_for<void>(core_->context(), start).value();
+  }
+  void drop_kept() const {
+    auto start = [&](handler<void> h) { core_->drop_kept(std::move(h)); };
+    detail::wait_for<void>(core_->context(), start).value();
+  }
+
+  // ----------------------------------------------------------------------------------------- tags
+
+  // A tag is a name, as a key is; with the prefix of the cache and 13 bytes more it fits into
+  // limits::max_name_bytes. Each call is one command, however many entries have the tag:
+  // `void(failure)`, with errc::invalid_name for what is no tag, and errc::not_supported for plain
+  // entries. Change the database first, and end the tag then. Loads that run with the tag in this
+  // process are void; one that runs in another stores what is ended already. Other processes may
+  // answer with what has been ended for tag_options::max_age more, or until they call fence().
+  // Cancellation as for cache::async_put.
+
+  /// No entry with the tag that was loaded or put before is an answer any more.
+  template <class Token = boost::asio::deferred_t>
+  auto async_invalidate_tag(std::string_view tag, Token&& token = {}) const {
+    return end(tag, detail::tag_ending::invalidate, std::forward<Token>(token));
+  }
+
+  /// The tag's entries are stale, as async_expire makes one: with a grace they answer while they
+  /// are loaded anew, until they end by themselves. Without one they are gone.
+  template <class Token = boost::asio::deferred_t>
+  auto async_expire_tag(std::string_view tag, Token&& token = {}) const {
+    return end(tag, detail::tag_ending::expire, std::forward<Token>(token));
+  }
+
+  void invalidate_tag(std::string_view tag) const { end(tag, detail::tag_ending::invalidate); }
+  void expire_tag(std::string_view tag) const { end(tag, detail::tag_ending::expire); }
+
+  // -------------------------------------------------------------------------------------- figures
+
   /// Any thread; the counts are not taken at one instant.
   cache_stats stats() const { return core_->stats(); }
   /// The latest failure of the store that get_or_load bore in silence; success if there was none.
   failure last_store_error() const { return core_->last_store_error(); }
 
  private:
-  using calls = cache_load_calls<T, Codec>;
-  using calls::core_;
+  template <class Token>
+  auto end(std::string_view tag, detail::tag_ending how, Token&& token) const {
+    return detail::initiate<void>(
+        get_executor(),
+        [core = core_, tag = std::string(tag), how](handler<void> h) {
+          core->end_tag(tag, how, std::move(h));
+        },
+        std::forward<Token>(token));
+  }
+
+  void end(std::string_view tag, detail::tag_ending how) const {
+    auto start = [&](handler<void> h) { core_->end_tag(tag, how, std::move(h)); };
+    detail::wait_for<void>(core_->context(), start).value();
+  }
 
   static std::shared_ptr<detail::cache_core> make(store values, std::optional<store> locks,
                                                   cache_options options,

@@ -1,4 +1,4 @@
-// What a guarded cache is told and what it tells: options, the loader's context, statistics.
+// The options of a guarded cache, the context of a loader, and statistics.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,7 @@ enum class cache_format {
 /// is dropped when the server says so.
 enum class near_cache {
   off,
-  /// Those of hot keys (cache_options::hot_keys), and of pinned ones (cache::pin, and by a rule).
-  hot,
+  hot,  ///< those of hot keys (hot_options::keys), and of pinned ones (cache::pin, and by a rule)
   all,  ///< whatever was read last
 };
 
@@ -48,10 +47,126 @@ inline constexpr milliseconds lasting = milliseconds::max();
 /// get in each other's way. (A text that is no prefix: so an empty one is never taken for it.)
 inline std::string const no_prefix{"\0none", 5};
 
-/// All durations 10 ms to a year unless said otherwise; checked by the cache's constructor.
-///
+/// When a stale entry is a good answer. It needs framed entries (cache_options::format).
+struct freshness_options {
+  /// How long an entry is kept behind its ttl: it is stale then, and answers while it is loaded
+  /// anew: behind an answer by the cache's own loader, else by the one call of the fleet that waits
+  /// for its own. 0 for not at all.
+  milliseconds grace{0};
+  /// A stale entry is a better answer than the error of its load. It needs a grace, or
+  /// lasting_options::refresh_every.
+  bool fail_safe = false;
+  /// How long a caller who finds a stale entry waits for the new one: after that the stale one is
+  /// its answer, and the load goes on: by the cache's own loader, without which calls that bring
+  /// theirs are refused (errc::invalid_value). 0: it does not wait. Less than `wait`; wait_forever,
+  /// which needs fail_safe and no such loader: only an error or the end of `wait` makes the stale
+  /// one its answer. It needs what fail_safe needs.
+  milliseconds soft_timeout{0};
+  /// When loads of a key fail in a row, error_back_off is doubled each time up to this, give or
+  /// take a tenth; a success ends that. 0: it does not grow.
+  milliseconds max_error_back_off{0};
+};
+
+/// Entries that do not end: what holds where cache_options::ttl is `lasting`.
+struct lasting_options {
+  /// How often each of them is loaded anew, by one process of the fleet, while its value answers;
+  /// give or take ttl_jitter. 0: by put and invalidate only. Up to 90 days. It needs framed
+  /// entries, and a loader that the cache owns, without which calls that bring theirs are refused
+  /// (errc::invalid_value): that loads the key again, in the process that loaded it, until the
+  /// entry is invalidated, missing, or "no such thing", or the cache goes. Keys that no living
+  /// process has loaded are loaded anew behind the answer of the next caller.
+  milliseconds refresh_every{0};
+  /// The entries that this cache object has stored and not invalidated, at most: what never ends
+  /// fills the memory. Beyond that put is refused with errc::overloaded, and a loaded value answers
+  /// as one that cannot be stored. What another process has stored is refreshed even so. 1 or more.
+  std::size_t max_entries = 10'000;
+  /// The same in bytes, those of limits::max_value_bytes.
+  std::size_t max_bytes = 64 * 1024 * 1024;
+};
+
+/// The values that this process keeps, decoded, beside the store.
+struct near_options {
+  /// Anything but `off` needs a store whose server pushes changes (Redis 7.0 or newer, Valkey) and
+  /// keeps the claims, too: a cache that says so elsewhere is refused. Nothing: `off`; but `hot`
+  /// where hot_options names `keys` or `rules` and it can be, and then a server that refuses to
+  /// push is no reason for a warning. memory: has no use for it.
+  std::optional<near_cache> mode = std::nullopt;
+  /// The bound of kept values; those that were not asked for lately make room. Pinned keys are no
+  /// more than that, either. 1 or more. A value that a tag has ended counts until it is swept; the
+  /// ended records of its tags, limits::max_tags for each entry at most, do not.
+  std::size_t entries = 10'000;
+  /// The same in bytes: those of limits::max_value_bytes, with the key and some 300 for each.
+  std::size_t bytes = 64 * 1024 * 1024;
+  /// A value with more bytes is not kept: each process would have it, and read it again at each
+  /// change. What is above `bytes` never is.
+  std::size_t max_value_bytes = 1024 * 1024;
+  /// A value is read again when it has been kept for so long; 0: only at the end of its ttl.
+  milliseconds max_age{0};
+  /// How long values are kept, whoever changes them, if the server refuses to push (a proxy, an
+  /// ACL). 0: they are not kept then.
+  milliseconds untracked_age{0};
+  /// How old a kept value can be after somebody has changed it, at most, when the server's word
+  /// does not come through. Each connection is asked for a sign of life at a third of that.
+  milliseconds max_staleness = std::chrono::seconds(1);
+};
+
+/// Keys that are read much more often than others: who finds them, and who is told.
+struct hot_options {
+  /// Which keys are hot in this process; counted for each call, however it is answered. While a key
+  /// is hot and `near` is not `off`, it is kept here, and one call of the fleet loads it anew
+  /// shortly before its entry ends, so it does not end. Behind its answer by the cache's own
+  /// loader; without one that call waits for its own load; should that fail, or another process be
+  /// at it, it has the value that is there. Callbacks are called on the store's executor and must
+  /// not block; none is called once the last copy of the cache has gone, which waits for one that
+  /// runs on another thread. Some 250 KB for each cache, from its first call on, and 90 KB for each
+  /// further thread that asks it, up to 8. Nothing, the default: no key is counted.
+  std::optional<hot_keys_options> keys = std::nullopt;
+  /// With keys: reads a second of all processes together from which a key is hot in each of them;
+  /// and what is hot in one of them is hot in all. So they report to each other their keys that are
+  /// read often, over the store, and over Redis by a connection for that alone: one command a
+  /// second while there are such keys, twelve at most, and in a large fleet fewer, so that the
+  /// server sends 16 MiB of reports a second in the mean (docs/guide/hot-key-fleets.md). Over Redis
+  /// and SQLite; over memory the caches of a process do. 1 to 1e12; 0: nobody reports.
+  double fleet_threshold = 10'000;
+  /// `on`: the cache obeys the rules for its keys, from its first call on (at once where the cache
+  /// has a loader of its own). Over Redis it then subscribes to one channel, and reads the rules
+  /// once a minute; over SQLite the file is asked once a second. `keep` is for keys that are
+  /// counted (keys). A store that keeps no rules (all but Redis, Valkey, SQLite, memory) is
+  /// refused.
+  key_rules rules = key_rules::off;
+};
+
+/// Entries that end together. It needs framed ones (cache_options::format).
+struct tag_options {
+  /// The tags of a key, by which cache::invalidate_tag and cache::expire_tag end all entries that
+  /// have one: called with the key without the prefix, on the store's executor, before each load
+  /// and put; for one key it has to give the same each time. At most limits::max_tags; more of
+  /// them, a name that is none, and what it throws are the error of that load or put. Processes
+  /// without it heed the tags of what they read as well.
+  std::function<std::vector<std::string>(std::string_view key)> of = {};
+  /// For so long what was read of a tag in the store answers for the entries that agree with it:
+  /// how old an entry can be after another process has ended its tag. 0 to a year; 0: each read of
+  /// such an entry asks for its tags, too. Entries that are kept in the process are as old as
+  /// near_options::max_staleness or untracked_age says.
+  milliseconds max_age{1000};
+};
+
+/// The bounds of the work that one cache object does at a time. Each is 1 or more.
+struct load_bounds {
+  /// Loads at once; further ones queue until their callers' deadlines.
+  std::size_t max_loads = 64;
+  /// The same while the store fails. This is what then reaches the database, per process.
+  std::size_t max_loads_without_store = 8;
+  /// Callers at once; beyond it errc::overloaded.
+  std::size_t max_waiting = 1'000'000;
+};
+
 /// The options of a cache. A feature that they do not name is off: by default no key is counted,
-/// nothing is kept in the process, nobody subscribes, and no process reports to another.
+/// nothing is kept in the process, nobody subscribes, and no process reports to another. For where
+/// to begin see herdlock/cache_presets.hpp.
+///
+/// All durations, also of the groups, 10 ms to a year unless said otherwise; checked by the cache's
+/// constructor, whose error names the option as it is written: "freshness.grace".
 struct cache_options {
   /// Put in front of every key; counts towards limits::max_name_bytes. A cache in Redis needs one
   /// that no lock's name begins with, since locks and entries share the server's keys; `no_prefix`
@@ -79,8 +194,8 @@ struct cache_options {
   /// it only with those who are waiting in this process. For as long a value that cannot be stored
   /// (too large, or it does not encode) is given again in this process before it is loaded anew.
   milliseconds error_back_off = std::chrono::seconds(1);
-  /// `framed`, and what needs it (the options from grace to refresh_every), needs values and claims
-  /// in one store.
+  /// All processes of a cache name the same. `framed`, and what needs it (`freshness`,
+  /// `lasting.refresh_every`, `tags`), needs values and claims in one store.
   cache_format format = cache_format::plain;
   /// Above 0, an entry is loaded anew shortly before its ttl ends: the more often it is asked for
   /// and the longer its load takes, the earlier (XFetch, with this beta; 1 is a good value). One
@@ -89,96 +204,12 @@ struct cache_options {
   /// process asks the store once for its end, and takes its own last load for the time that a load
   /// takes. 0 to 10. Needs values and claims in one store.
   double early_refresh = 0;
-  /// How long an entry is kept behind its ttl: it is stale then, and answers while it is loaded
-  /// anew: behind an answer by the cache's own loader, else by the one call of the fleet that waits
-  /// for its own. 0 for not at all.
-  milliseconds grace{0};
-  /// A stale entry is a better answer than the error of its load.
-  bool fail_safe = false;
-  /// How long a caller who finds a stale entry waits for the new one: after that the stale one is
-  /// its answer, and the load goes on: by the cache's own loader, without which calls that bring
-  /// theirs are refused (errc::invalid_value). 0: it does not wait. Less than `wait`; wait_forever,
-  /// which needs fail_safe and no such loader: only an error or the end of `wait` makes the stale
-  /// one its answer.
-  milliseconds soft_timeout{0};
-  /// When loads of a key fail in a row, error_back_off is doubled each time up to this, give or
-  /// take a tenth; a success ends that. 0: it does not grow.
-  milliseconds max_error_back_off{0};
-  /// Of lasting entries, which must be framed: how often each of them is loaded anew, by one
-  /// process of the fleet, while its value answers; give or take ttl_jitter. 0: by put and
-  /// invalidate only. Up to 90 days. It needs a loader that the cache owns, without which calls
-  /// that bring theirs are refused (errc::invalid_value): that loads the key again, in the process
-  /// that loaded it, until the entry is invalidated, missing, or "no such thing", or the cache
-  /// goes. Keys that no living process has loaded are loaded anew behind the answer of the next
-  /// caller.
-  milliseconds refresh_every{0};
-  /// The lasting entries that this cache object has stored and not invalidated, at most: what never
-  /// ends fills the memory. Beyond that put is refused with errc::overloaded, and a loaded value
-  /// answers as one that cannot be stored. What another process has stored is refreshed
-  /// even so. Bytes are those of limits::max_value_bytes.
-  std::size_t max_lasting_entries = 10'000;
-  std::size_t max_lasting_bytes = 64 * 1024 * 1024;
-  /// The near cache. Needs a store whose server pushes changes (Redis 7.0 or newer, Valkey) and
-  /// keeps the claims, too: a cache that says so elsewhere is refused. Nothing: `off`; but `hot`
-  /// where `hot_keys` or `rules` is named and it can be, and then a server that refuses to push is
-  /// no reason for a warning. memory: has no use for it.
-  std::optional<near_cache> near = std::nullopt;
-  /// Which keys are hot in this process; counted for each call, however it is answered. While a key
-  /// is hot and `near` is not `off`, it is kept here, and one call of the fleet loads it anew
-  /// shortly before its entry ends, so it does not end. Behind its answer by the cache's own
-  /// loader; without one that call waits for its own load; should that fail, or another process be
-  /// at it, it has the value that is there. Callbacks are called on the store's executor and must
-  /// not block; none is called once the last copy of the cache has gone, which waits for one that
-  /// runs on another thread. Some 250 KB for each cache, from its first call on, and 90 KB for each
-  /// further thread that asks it, up to 8. Nothing, the default: no key is counted.
-  std::optional<herdlock::hot_keys_options> hot_keys = std::nullopt;
-  /// `on`: the cache obeys the rules for its keys, from its first call on (at once where
-  /// the cache has a loader of its own). Over Redis it then subscribes to one channel, and reads
-  /// the rules once a minute; over SQLite the file is asked once a second. `keep` is for keys that
-  /// are counted (hot_keys). A store that keeps no rules (all but Redis, Valkey, SQLite, memory) is
-  /// refused.
-  key_rules rules = key_rules::off;
-  /// With hot_keys: reads a second of all processes together from which a key is hot in each of
-  /// them; and what is hot in one of them is hot in all. So they report to each other their keys
-  /// that are read often, over the store, and over Redis by a connection for that alone: one
-  /// command a second while there are such keys, twelve at most, and in a large fleet fewer, so
-  /// that the server sends 16 MiB of reports a second in the mean (docs/guide/hot-key-fleets.md).
-  /// Over Redis and SQLite; over memory the caches of a process do. 1 to 1e12; 0: nobody reports.
-  double fleet_threshold = 10'000;
-  /// The tags of a key, by which cache::invalidate_tag and cache::expire_tag end all entries that
-  /// have one: called with the key without the prefix, on the store's executor, before each load
-  /// and put; for one key it has to give the same each time. At most limits::max_tags; more of
-  /// them, a name that is none, and what it throws are the error of that load or put. Needs framed
-  /// entries. Processes without it heed the tags of what they read as well.
-  std::function<std::vector<std::string>(std::string_view key)> tags = {};
-  /// For so long what was read of a tag in the store answers for the entries that agree with it:
-  /// how old an entry can be after another process has ended its tag. 0: each read of such an entry
-  /// asks for its tags, too. Entries that are kept by `near` are as old as max_staleness
-  /// or near_untracked_age says.
-  milliseconds tag_max_age{1000};
-  /// How old a kept value can be after somebody has changed it, at most, when the server's word
-  /// does not come through. Each connection is asked for a sign of life at a third of that.
-  milliseconds max_staleness = std::chrono::seconds(1);
-  /// What is kept, at most; what was not asked for lately makes room. Pinned keys are no more than
-  /// that, either. Bytes are those of limits::max_value_bytes, with the key and some 300 for each.
-  /// What a tag has ended counts until it is swept; the ended records of its tags, limits::max_tags
-  /// for each entry at most, do not.
-  std::size_t near_entries = 10'000;
-  std::size_t near_bytes = 64 * 1024 * 1024;
-  /// A value with more bytes is not kept: each process would have it, and read it again at each
-  /// change. What is above near_bytes never is.
-  std::size_t near_max_value_bytes = 1024 * 1024;
-  /// A value is read again when it has been kept for so long; 0: only at the end of its ttl.
-  milliseconds near_max_age{0};
-  /// Where the server refuses to push (a proxy, an ACL): values are kept for so long, whoever
-  /// changes them. 0: they are not kept there.
-  milliseconds near_untracked_age{0};
-  /// Loads of this cache object at once; further ones queue until their callers' deadlines.
-  std::size_t max_loads = 64;
-  /// The same while the store fails. This is what then reaches the database, per process.
-  std::size_t max_loads_without_store = 8;
-  /// Callers in this cache at once; beyond it errc::overloaded.
-  std::size_t max_waiting = 1'000'000;
+  freshness_options freshness{};
+  lasting_options lasting{};
+  near_options near{};
+  hot_options hot{};
+  tag_options tags{};
+  load_bounds bounds{};
 };
 
 /// The load that a loader is called for: each loader is given one. A copy is good for as long as
@@ -239,7 +270,8 @@ struct cache_stats {
   std::uint64_t near_evicted = 0;       ///< of those kept, to make room
   std::uint64_t near_invalidations = 0;  ///< of those kept, dropped since somebody changed them
   std::uint64_t near_ended_by_tags = 0;  ///< of those kept, gone with the record of a tag
-  /// Of those that somebody changed: read again with the value that they had. Among the last 512.
+  /// Kept values that somebody changed, and that were then read again as they had been. Among the
+  /// last 512.
   std::uint64_t near_unchanged = 0;
   std::uint64_t near_fences = 0;
   /// Keys of all kinds that servers evicted, from when something is kept here on. Counted once for
@@ -248,7 +280,7 @@ struct cache_stats {
   std::uint64_t near_entries = 0;  ///< now
   std::uint64_t near_bytes = 0;    ///< now
   /// Now: connections whose server does not push, for each cache of the store. What is read over
-  /// them is not kept, or for near_untracked_age.
+  /// them is not kept, or for near_options::untracked_age.
   std::uint64_t near_links_refused = 0;
   /// Now: since the connection that was proved longest ago was. Beyond max_staleness nothing that
   /// was read over it is served.

@@ -1,4 +1,4 @@
-// What a look into a cache finds.
+// The result of a look into a cache.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 namespace herdlock {
 inline namespace v0 {
 
-/// What a look without a loader found: a value, a negative entry, or nothing.
+/// The result of a look without a loader: a value, a negative entry, or nothing.
 template <class T>
 class cached {
  public:

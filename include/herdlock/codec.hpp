@@ -27,7 +27,7 @@ inline namespace v0 {
 ///     };
 ///
 /// Both may be called from several threads at once; `decode` runs on the store's executor, so it
-/// should be light (decode large documents where you use them). What they throw is taken for
+/// should be light (decode large documents where you use them). An exception of theirs is taken for
 /// errc::invalid_value. A value that does not decode counts as a miss: it is loaded anew and
 /// overwritten, so a deployment that changes the format needs no flush.
 ///
@@ -127,7 +127,7 @@ struct codec<hash_fields> {
   }
 };
 
-/// What cache<T, Codec> needs of its Codec.
+/// The functions that cache<T, Codec> needs of its Codec.
 template <class Codec, class T>
 concept codec_for = requires(T const& value, cache_value const& stored) {
   { Codec::form } -> std::convertible_to<layout>;

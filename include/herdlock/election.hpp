@@ -81,7 +81,7 @@ struct election_services {
   election_service stop_work{};
 };
 
-/// What has just happened to a candidate.
+/// A transition that a candidate has just made.
 struct election_transition {
   election_state from;
   election_event event;
@@ -108,8 +108,8 @@ struct election_options {
   /// The name that people see as the leader: 1 to 80 bytes, no control characters. By default
   /// `host:pid:8 hex digits`.
   std::string candidate{};
-  /// Where the services run, one handler at a time; by default the store's own executor, on which
-  /// nothing may block.
+  /// The executor that runs the services, one handler at a time; by default the store's own, on
+  /// which nothing may block.
   std::optional<boost::asio::any_io_executor> executor{};
   /// Called at each transition, on the store's executor, in order. Must not block.
   std::function<void(election_transition const&)> on_transition{};
@@ -132,8 +132,8 @@ constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
 /// not stop in `grace` is told as `overdue` then, at the end of its term at the latest; from then
 /// on another may lead. When the store itself says that the term is gone, another may at once.
 ///
-/// One that was moved from stands for nothing: it is idle, resign() does nothing, and what needs a
-/// candidate throws herdlock::error (errc::not_supported).
+/// A candidate that was moved from stands for nothing: it is idle, resign() does nothing, and what
+/// needs a candidate throws herdlock::error (errc::not_supported).
 class [[nodiscard]] election {
  public:
   /// Throws herdlock::error for options that make no sense (errc::invalid_ttl, invalid_owner).
@@ -144,8 +144,8 @@ class [[nodiscard]] election {
       : election(std::move(where), resource(name), std::move(services), std::move(options)) {}
   election(election&&) noexcept;
   election& operator=(election&&) noexcept;
-  /// Resigns in the background. What the services and on_transition use must live until the
-  /// campaign has completed.
+  /// Resigns in the background. The objects that the services and on_transition use must live until
+  /// the campaign has completed.
   ~election();
 
   resource const& name() const;
@@ -205,7 +205,7 @@ class [[nodiscard]] election {
   std::shared_ptr<detail::election_core> core_;
 };
 
-/// Who leads, as the store tells it.
+/// The leader, as the store tells it.
 struct leadership {
   std::string leader;       ///< the candidate's id, or the label of whoever else holds the lease
   fencing_token term;       ///< over Redlock not exact while votes come and go

@@ -8,8 +8,8 @@
 namespace herdlock {
 inline namespace v0 {
 
-/// What a candidate is in. Renewing is not a state of its own: the lease under a term renews
-/// itself, and says when it is lost.
+/// The state of a candidate. Renewing is no state of its own: the lease under a term renews itself,
+/// and says when it is lost.
 enum class election_state {
   idle,         ///< does not stand
   acquiring,    ///< queued for the term, or asking for it

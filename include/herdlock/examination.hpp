@@ -1,4 +1,4 @@
-// What is wrong with a store for locks: looked for at the server, with the consequence and the fix.
+// The faults of a store for locks: looked for at the server, with the consequence and the fix.
 #pragma once
 
 #include <string>

@@ -3,7 +3,7 @@
 //
 //     std::format("{} is busy, fence {}", report.name(), lease.fencing());
 //
-// What is written is what `operator<<` writes: names and labels for a terminal, no secrets.
+// The text is what `operator<<` writes: names and labels for a terminal, no secrets.
 #pragma once
 
 #include <cstdint>

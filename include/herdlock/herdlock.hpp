@@ -6,6 +6,7 @@
 #pragma once
 
 #include <herdlock/cache.hpp>
+#include <herdlock/cache_presets.hpp>
 #include <herdlock/codec.hpp>
 #include <herdlock/election.hpp>
 #include <herdlock/error.hpp>

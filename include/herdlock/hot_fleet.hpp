@@ -1,5 +1,4 @@
-// What the processes of a fleet find out together about the keys that they read: see
-// cache_options::fleet_threshold.
+// The keys of a fleet as all its processes together know them: see hot_options::fleet_threshold.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +16,13 @@ struct fleet_hot_key {
   std::uint64_t low = 0;   ///< reads, at least
   std::uint64_t high = 0;  ///< reads, at most
   std::uint64_t writes = 0;
-  std::size_t processes = 0;  ///< that read it often
+  std::size_t processes = 0;  ///< those that read it often
   bool hot = false;           ///< for all of them
 };
 
 /// Counts since the cache was made, unless said otherwise.
 struct hot_fleet_stats {
-  std::size_t processes = 0;  ///< that have reported lately, with this one; now
+  std::size_t processes = 0;  ///< those that have reported lately, with this one; now
   std::size_t hot = 0;        ///< keys that are hot for all; now
   std::uint64_t reported = 0;
   std::uint64_t report_errors = 0;  ///< the store did not take them

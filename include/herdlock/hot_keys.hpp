@@ -1,11 +1,11 @@
-// Which keys are used most, and which are hot: counted where they are used, over any texts.
+// The keys that are used most, and those that are hot: counted where they are used, over any texts.
 //
 //     herdlock::hot_keys keys({.threshold = 1000, .on_hot = pin, .on_cooled = unpin});
 //     keys.read("product:42");                          // at each use, from any thread
 //     keys.tick();                                      // every 100 ms, from a timer of yours
 //     for (auto const& one : keys.top(10)) print(one.key, one.reads_per_second);
 //
-// It needs no store and starts no thread.
+// hot_keys needs no store and starts no thread.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct hot_keys_options {
   /// Reads a second from which a key is hot. More than 0, up to 1e12; at least min_reads in half a
   /// window, since what was counted before is forgotten.
   double threshold = 1000;
-  /// What is counted is forgotten half a window at a time. 20 ms to 1 day.
+  /// The counts are forgotten half a window at a time. 20 ms to 1 day.
   milliseconds window = std::chrono::seconds(10);
   /// A key is not called hot before it was read so often at the threshold's rate, within half a
   /// window: so a key becomes hot after min_reads ÷ its rate, and a tick, if that is no more than
@@ -44,13 +44,13 @@ struct hot_keys_options {
   /// Keys that are hot at a time; further ones wait until one has cooled. 1 to 1024.
   std::size_t max_hot = 256;
   /// Told of each change, by tick(), on its thread, without a lock: they may call everything. The
-  /// key is cut at hot_keys::kept_bytes: one of that size may be the beginning of another. What
-  /// they throw is counted and goes no further.
+  /// key is cut at hot_keys::kept_bytes: one of that size may be the beginning of another. Their
+  /// exceptions are counted and go no further.
   std::function<void(std::string_view key)> on_hot = {};
   std::function<void(std::string_view key)> on_cooled = {};
 };
 
-/// One of the keys that are used most.
+/// A key that is among those used most.
 struct hot_key {
   struct bounds {
     std::uint64_t low = 0;   ///< at least; what was counted
@@ -94,7 +94,7 @@ struct hot_keys_stats {
 ///
 /// Memory: some 100 KB for each thread that counts at the same time, for 256 of them at most
 /// (further ones share one part, whose lock they wait for), and as much for all together; for keys
-/// of 256 bytes some 170 KB. Where memory ends, threads count in the shared part.
+/// of 256 bytes some 170 KB. Without memory threads count in the shared part.
 ///
 /// When the last handle goes, also in a callback, no callback is called any more.
 class hot_keys {
@@ -118,9 +118,9 @@ class hot_keys {
 
   /// Sums up what the threads have counted since the last tick, and calls the callbacks. To be
   /// called at even intervals, at least some times in a window; nothing becomes hot, cools or is
-  /// forgotten in between. Rates are by the time that has passed, however late a tick comes. What
-  /// was counted before the first tick, or by a clock that went back, has no rate. A tick that
-  /// comes while another is under way, as from a callback, does nothing.
+  /// forgotten in between. Rates are by the time that has passed, however late a tick comes. Uses
+  /// that were counted before the first tick, or by a clock that went back, have no rate. A tick
+  /// that comes while another is under way, as from a callback, does nothing.
   void tick() const;
   /// The same at a time of the caller's own clock, the same one at each tick.
   void tick(clock::time_point now) const;

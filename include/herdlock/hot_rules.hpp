@@ -1,6 +1,6 @@
-// What people know of keys in advance: which are to be kept in the processes, and which never; for
-// a time, if they say so. Kept in the store, told to all processes, and obeyed while they run by
-// the caches that were made with cache_options::rules = key_rules::on.
+// The rules of people for keys: which are to be kept in the processes, and which never; for a time,
+// if they say so. Kept in the store, told to all processes, and obeyed while they run by the caches
+// that were made with hot_options::rules = key_rules::on.
 //
 //     herdlock::change_hot_rules(store, "product:", [&](std::vector<herdlock::hot_rule>& rules) {
 //       rules.push_back({.key = "sale", .from = noon, .until = noon + 2h});
@@ -36,7 +36,7 @@ struct hot_rule {
     keep,
   };
   enum class match { exact, prefix };
-  /// Of the wall clock of each process: people give these times.
+  /// A time of the wall clock of each process: people give these times.
   using time = std::chrono::system_clock::time_point;
 
   static constexpr milliseconds least_keep{1'000};
@@ -47,14 +47,14 @@ struct hot_rule {
   std::string key = {};            ///< without the prefix of the cache; as a prefix, "" is all
   std::optional<time> from = {};   ///< in milliseconds; nothing: since ever
   std::optional<time> until = {};  ///< nothing: for ever
-  /// Of `keep` alone: how long the entry lives, at most, beyond the expiry that was seen first.
+  /// For `keep` alone: how long the entry lives, at most, beyond the expiry that was seen first.
   /// Each time that somebody writes the entry begins anew. least_keep to most_keep.
   milliseconds keep_at_most{std::chrono::minutes{5}};
 
   friend bool operator==(hot_rule const&, hot_rule const&) = default;
 };
 
-/// Those of all caches with one prefix.
+/// The rules of all caches with one prefix.
 struct hot_rules {
   static constexpr std::size_t most_rules = 1000;
   static constexpr std::size_t most_key_bytes = 256;
@@ -110,7 +110,7 @@ auto async_change_hot_rules(store const& in, std::string prefix, hot_rules_edit 
 }
 
 /// How many store handles, which is as a rule how many processes, have a cache of the prefix that
-/// listens for its rules (cache_options::rules) and has been called:
+/// listens for its rules (hot_options::rules) and has been called:
 /// `void(failure, std::optional<std::uint64_t>)`; nothing where the store cannot tell (SQLite,
 /// whose listeners read the file). Over Redis by PUBSUB NUMSUB, which sees those who are connected
 /// now and may subscribe; who may not reads the rules once a minute and is not counted. Errors and

@@ -1,4 +1,4 @@
-// What a store tells of itself and of its leases.
+// The reports of a store on itself and on its leases.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ enum class renew_reply { lost, renewed };
 /// `lost`: it was ours no more.
 enum class release_reply { lost, released };
 
-/// Who holds a resource.
+/// The holder of a resource, and its queue.
 struct lease_info {
   std::string holder;
   fencing_token fencing;
@@ -30,7 +30,7 @@ struct lease_info {
   std::optional<milliseconds> done{};
 };
 
-/// Which part of the list of resources is asked for.
+/// The part of the list of resources that is asked for.
 struct list_request {
   std::string cursor{};  ///< empty: from the beginning; else what the page before gave
   std::size_t limit = limits::max_listed;  ///< 1 to limits::max_page; others are taken for these
@@ -39,10 +39,10 @@ struct list_request {
 /// A part of the list. It may hold fewer names than the limit, or none, though it is not the last.
 struct lease_page {
   std::vector<resource> names;
-  std::string cursor;  ///< of the next part, for whoever made it alone; empty: this was the last
+  std::string cursor;  ///< where the next part begins, for its maker; empty: this was the last
 };
 
-/// What a lease store promises beyond the contract; docs/guarantees.md says what each means.
+/// The promises of a lease store beyond the contract; docs/guarantees.md says what each means.
 struct store_traits {
   /// Honours acquire_request::wait: first come, first served within one handle, and between them
   /// as docs/guarantees.md says.

@@ -35,7 +35,7 @@ struct keyed_mutex_entry;  // a key that is held
 struct keyed_mutex_options {
   /// Callers that may wait for one key at a time; the next one is refused with errc::overloaded.
   std::size_t max_waiters_per_key = 100'000;
-  /// Where handlers without an executor of their own are called, and where the timers of
+  /// The executor on which handlers without one of their own are called, and timers of
   /// boost::asio::cancel_after run. The default is Asio's system thread pool.
   boost::asio::any_io_executor executor = boost::asio::system_executor();
 };

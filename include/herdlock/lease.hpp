@@ -26,8 +26,8 @@ enum class left_as {
   done,  ///< the work is done: who comes meanwhile is told so, see lease_info::done
 };
 
-/// What another process needs to go on with a lease: as text it is
-/// `ttl in ms:fencing:length of owner:owner token:resource`. It holds the owner's secret.
+/// The ticket with which another process goes on with a lease: as text it is `ttl in
+/// ms:fencing:length of owner:owner token:resource`. It holds the owner's secret.
 struct lease_ticket {
   resource name;
   owner_token owner;
@@ -47,7 +47,7 @@ struct lease_ticket {
 /// loss margin, at least 1 %, passed without a renewal) the stop token is triggered, once, on the
 /// store's executor. A lost lease is never taken again behind your back.
 ///
-/// One that was moved from, or handed over, is no lease: valid() is false, and what needs a lease
+/// A lease that was moved from, or handed over, is none: valid() is false, and what needs a lease
 /// throws herdlock::error (errc::lost).
 class [[nodiscard]] lease {
  public:

@@ -96,7 +96,7 @@ class lock {
         std::forward<Token>(token));
   }
 
-  /// Who holds the resource; nothing when it is free: `void(failure, std::optional<lease_info>)`.
+  /// The holder of the resource; nothing if it is free: `void(failure, std::optional<lease_info>)`.
   template <class Token = boost::asio::deferred_t>
   auto async_inspect(Token&& token = {}) const {
     return detail::initiate<std::optional<lease_info>>(

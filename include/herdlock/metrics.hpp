@@ -1,4 +1,4 @@
-// What a store has done so far, as numbers, as a text for Prometheus, and as events for a log. To
+// The work of a store so far, as numbers, as a text for Prometheus, and as events for a log. To
 // serve the text: herdlock/metrics_endpoint.hpp.
 #pragma once
 
@@ -27,8 +27,8 @@ struct duration_histogram {
   std::uint64_t count() const noexcept;
 };
 
-/// Of all locks, elections and caches that use one opened store in this process. A cache with a
-/// store for its values and another for its locks is counted with its values.
+/// The figures of all locks, elections and caches that use one opened store in this process. A
+/// cache with a store for its values and another for its locks is counted with its values.
 struct store_metrics {
   std::string store;             ///< its URL without the password
   std::uint64_t acquired = 0;    ///< grants, restored leases too
@@ -60,8 +60,7 @@ enum class lease_event_kind { acquired, busy, failed, canceled, renew_failed, lo
 #pragma GCC diagnostic pop
 std::string_view to_string(lease_event_kind kind) noexcept;
 
-/// What has just happened to a lease or to the wish for one. The references live as long as the
-/// call.
+/// An event of a lease or of the wish for one. The references live as long as the call.
 struct lease_event {
   lease_event_kind kind;
   resource const& name;

@@ -27,21 +27,21 @@ class store;
 
 namespace detail {
 class store_context;  // executor, thread, lease keeper; src/runtime
-/// What the classes of this library need of a store.
+/// The inside of a store, for the classes of this library.
 std::shared_ptr<store_context> const& context_of(store const& opened);
 }  // namespace detail
 
-/// What keeps a store's handlers from running at the same time on an executor that it is given.
+/// The guard that keeps a store's handlers from running at the same time on a given executor.
 enum class executor_guard {
   strand,  ///< herdlock's own: right for every executor
   none,    ///< the executor itself: an io_context that one thread runs, or a strand
 };
 
 struct open_options {
-  /// Where the store runs its sockets and timers. By default it has a thread of its own. The
+  /// The executor of the store's sockets and timers. By default it has a thread of its own. The
   /// executor's context must outlive every handle and be run once more after the last of them is
   /// gone (the closing happens there); an open store counts as work, so io_context::run() returns
-  /// no sooner. Whoever calls a blocking function must leave it a thread to run on: where nothing
+  /// no sooner. A caller of a blocking function must leave it a thread to run on: where nothing
   /// runs on it, such a call ends after some seconds (errc::timed_out), whatever its wait. On a
   /// thread of its own a store drops what a handler of yours throws; an executor of yours sees it,
   /// in an event of its own. That thread blocks all signals, as every thread of the library does: a
@@ -80,8 +80,8 @@ class store {
   std::string const& display_name() const;
   store_traits const& traits() const;
 
-  /// What the store has found out so far about its server that weakens what it promises, and its
-  /// caches (those that are there) about their options, for a log.
+  /// The faults of its server that the store has found so far, which weaken its promises; and those
+  /// that its caches (the ones that are there) have found in their options. For a log.
   std::vector<std::string> warnings() const;
 
   /// The notes say where its leases live, as far as the URL does not say so and the server was
@@ -89,8 +89,8 @@ class store {
   /// after the first operation.
   std::vector<std::string> notes() const;
 
-  /// What has been done through this store since it was opened. The figures are read one after the
-  /// other, while others may change. With herdlock/metrics.hpp.
+  /// The figures of all that was done through this store since it was opened. They are read one
+  /// after the other, while others may change. With herdlock/metrics.hpp.
   store_metrics metrics() const;
 
   /// Names of resources that are held, a part at a time, as lease_store::list says; lock::inspect
@@ -112,8 +112,8 @@ class store {
   /// gets a second to stop. Then the leases that are still held are lost to their holders and given
   /// back at once: end their work before. `void(failure)`, without a failure when the connections
   /// are closed, after about two seconds at most; a second call waits for the same. Then nothing of
-  /// the store is work for its executor, so that io_context::run() returns. Of a cache over two
-  /// stores close the one of its values first. Not cancellable.
+  /// the store is work for its executor, so that io_context::run() returns. If a cache has two
+  /// stores, close the one of its values first. Not cancellable.
   template <class Token = boost::asio::deferred_t>
   auto async_close(Token&& token = {}) const {
     return detail::initiate<void>(

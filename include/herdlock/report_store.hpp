@@ -24,7 +24,7 @@ struct store_report {
 class report_listener {
  public:
   virtual ~report_listener() = default;
-  /// One may come late, or twice; one's own come, too.
+  /// A report may come late, or twice; one's own come, too.
   virtual void on_report(std::string_view text) = 0;
 };
 
@@ -35,11 +35,11 @@ class report_store {
 
   virtual ~report_store() = default;
 
-  /// Tells it to all who listen, and keeps it for those who will. Nothing happens for one that is
-  /// no newer than what is there. Not cancellable.
+  /// Tells a report to all who listen, and keeps it for those who will. Nothing happens if it is no
+  /// newer than the one that is there. Not cancellable.
   virtual void report(store_report what, handler<void> done) = 0;
-  /// Those of the topic that are kept, and each that comes; should one be missed, all are told
-  /// again. A listener that has gone hears nothing more.
+  /// Tells the reports of the topic that are kept, and each that comes; should one be missed, it
+  /// tells all again. A listener that has gone hears nothing more.
   virtual void listen(std::string topic, std::weak_ptr<report_listener> to) = 0;
 };
 

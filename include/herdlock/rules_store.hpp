@@ -25,11 +25,11 @@ struct rules_change {
   std::string text;
 };
 
-/// What the rule `keep` asks of the entry of a hot key.
+/// The request of the rule `keep` for the entry of a hot key.
 struct prolong_request {
   cache_key key;
   milliseconds to;       ///< so much time shall be left to it from now on
-  milliseconds at_most;  ///< and so much beyond the first expiry that the store saw of it
+  milliseconds at_most;  ///< at most so much beyond the first expiry that the store saw
 };
 
 /// Store handles that listen for rules: of a process as a rule one. Nothing: the store cannot tell.
@@ -53,11 +53,11 @@ class rules_store {
   /// versions before, also when the store has lost its data: it follows the store's clock. Not
   /// cancellable.
   virtual void write_rules(rules_change what, handler<std::uint64_t> done) = 0;
-  /// Tells those that are there, if any, and all that are written from now on. What is told while
-  /// the store cannot reach its server is lost; then it tells what is there once it can. A listener
-  /// that has gone hears nothing more.
+  /// Tells those that are there, if any, and all that are written from now on. Rules that are told
+  /// while the store cannot reach its server are lost; it tells those that are there once it can. A
+  /// listener that has gone hears nothing more.
   virtual void listen_for_rules(std::string topic, std::weak_ptr<rules_listener> to) = 0;
-  /// Who listens for the rules of the topic now, as far as the store can tell.
+  /// How many listen for the rules of the topic now, as far as the store can tell.
   virtual void count_listeners(std::string topic, handler<listener_count> done) = 0;
   /// Lengthens the time to live of an entry, whoever has written it, in one step; when less than
   /// three quarters of `to` are left, so that many who ask do not write again and again. It is

@@ -8,8 +8,8 @@
 // Its completions are `void(std::exception_ptr, T)`, unlike all others here: what fails is the
 // caller's own code, whose exceptions keep their type.
 //
-// It keeps no results: once the operation has ended, the next caller starts a new one. (For that
-// there is herdlock::cache.)
+// single_flight keeps no results: once the operation has ended, the next caller starts a new one.
+// (For that there is herdlock::cache.)
 #pragma once
 
 #include <herdlock/detail/boost_version.hpp>
@@ -28,7 +28,7 @@
 namespace herdlock {
 inline namespace v0 {
 
-/// What becomes of an operation that nobody waits for any more, as all its callers cancelled.
+/// The fate of an operation that nobody waits for any more, as all its callers cancelled.
 using detail::abandoned_flight;
 
 struct single_flight_options {
@@ -89,8 +89,8 @@ class single_flight {
   /// ended, since it may use what the call was given: with its value if there is one. The operation
   /// goes on while others wait for it; what becomes of it without them says
   /// single_flight_options::abandoned. A flight whose executor is shut down answers errc::canceled.
-  /// Who does not wait for the completion (asio::detached, a future that is dropped) or destroys
-  /// the executor must see to it that the operation owns what it uses.
+  /// A caller that does not wait for the completion (asio::detached, a future that is dropped) or
+  /// destroys the executor must see to it that the operation owns what it uses.
   template <class Operation, class Token = boost::asio::deferred_t>
   auto async_run(std::string_view key, Operation operation, Token&& token = {}) {
     auto start = [core = core_, executor = executor_, key = std::string(key),

@@ -24,7 +24,7 @@ inline namespace v0 {
 /// and fails with errc::not_built for the rest; the message says what to do.
 class store_opener {
  public:
-  /// Of two components that know one scheme, the first counts.
+  /// If two components know one scheme, the first counts.
   store_opener(std::initializer_list<std::span<url_scheme const>> components);
 
   /// As open_store(). A URL of another component fails with errc::not_built, and the message names

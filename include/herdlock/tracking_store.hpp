@@ -19,8 +19,8 @@ inline namespace v0 {
 /// used again by this store.
 enum class link_id : std::uint64_t {};
 
-/// Who keeps values that were read over the links of a store. Called on the executor, in the order
-/// of the wire: what a server pushed before an answer is told before that answer.
+/// The keeper of values that were read over the links of a store. Called on the executor, in the
+/// order of the wire: what a server pushed before an answer is told before that answer.
 class tracking_listener {
  public:
   virtual ~tracking_listener() = default;
@@ -58,7 +58,7 @@ struct tracked_value {
   std::optional<milliseconds> left;  ///< to the entry; nothing: it does not end
 };
 
-/// What the servers of a store threw away to make room, between two calls of evictions().
+/// The evictions of a store's servers, to make room, between two calls of evictions().
 struct eviction_news {
   /// How long they keep what looks idle: the shortest time. Nothing where they evict nothing, or do
   /// not tell.
@@ -71,7 +71,7 @@ class tracking_store {
  public:
   virtual ~tracking_store() = default;
 
-  /// From now on; links that are up are told of, too. A listener that has gone hears nothing more.
+  /// Tells `to` of links from now on, also of those that are up; nothing once it has gone.
   virtual void listen(std::weak_ptr<tracking_listener> to) = 0;
   /// cache_store::get(), and what keeping the value takes. Not cancellable.
   virtual void get(tracked_read request, handler<tracked_value> done) = 0;

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 
 /// The clock that every local deadline is counted on: CLOCK_BOOTTIME.
 ///
-/// It never jumps and it goes on while the machine is suspended, so that a laptop that slept
+/// The clock never jumps and it goes on while the machine is suspended, so that a laptop that slept
 /// through its ttl knows on waking that the lease is gone. Never compared across machines.
 struct clock {
   using duration = std::chrono::nanoseconds;
@@ -101,7 +101,7 @@ class owner_token {
  public:
   /// A fresh token labelled with this host and process.
   static owner_token generate();
-  /// With a label of one's own, of which at most limits::max_label_bytes are taken; no NUL in it.
+  /// The same with a label of one's own: at most limits::max_label_bytes of it, and no NUL in it.
   static owner_token generate(std::string_view label);
   /// A token from its text, as another process handed it over. Fails with errc::invalid_owner.
   static result<owner_token> parse(std::string_view text);

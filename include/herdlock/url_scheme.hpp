@@ -18,7 +18,7 @@ struct store_url;    // herdlock/url.hpp
 struct survey;       // herdlock/survey.hpp
 struct survey_request;
 
-/// What a store URL means that begins with `name:`. A store of your own may have one, too.
+/// The meaning of a store URL that begins with `name:`. A store of your own may have one, too.
 struct url_scheme {
   std::string_view name;
   /// Called with a URL of this scheme; fails with errc::invalid_url for what it cannot read.

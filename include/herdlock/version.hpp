@@ -1,4 +1,4 @@
-// Which herdlock this is. Its names live in an inline namespace of the ABI's version, so that
+// The version of this herdlock. Its names live in an inline namespace of the ABI's version, so that
 // objects of two versions do not link by mistake: include its headers, don't declare its types
 // yourself.
 #pragma once
@@ -9,7 +9,7 @@
 namespace herdlock {
 inline namespace v0 {
 
-/// Of the headers; herdlock_version() of the C API tells that of the library.
+/// The version of the headers; herdlock_version() of the C API tells that of the library.
 inline constexpr char const* version = "0.1.0";
 
 }  // namespace v0

@@ -19,15 +19,15 @@ using text = std::optional<std::string>;
 cache_options aged_terms(terms const& how) {
   cache_options all{.prefix = "aged:", .ttl = how.ttl, .format = cache_format::framed};
   // claim: should a machine stand still for longer than the head start.
-  if (how.what != "alone") all.grace = hours(1);
+  if (how.what != "alone") all.freshness.grace = hours(1);
   if (how.what == "full") return all;
   all.ttl_jitter = 0;
-  all.near = near_cache::off;  // the entry ends, and each answer comes from the server
+  all.near.mode = near_cache::off;  // the entry ends, and each answer comes from the server
   if (how.what == "claim") all.early_refresh = how.beta;
   if (how.what == "outage") {
-    all.fail_safe = true;
+    all.freshness.fail_safe = true;
     all.error_back_off = how.first;
-    all.max_error_back_off = how.most;
+    all.freshness.max_error_back_off = how.most;
   }
   return all;
 }

@@ -99,7 +99,8 @@ class played : public scene {
 
   void play_crowd(stage& on, board& seen, redis_server const& server) {
     cache<std::string> const writer(
-        open_here(server.url()), {.prefix = no_prefix, .ttl = how_.ttl, .near = near_cache::off});
+        open_here(server.url()),
+        {.prefix = no_prefix, .ttl = how_.ttl, .near = {.mode = near_cache::off}});
     on.pass(2s);
     auto const all_keep_it = [&] { return in_each(seen, &process::near_hits); };
     on.await("not all processes keep the key", all_keep_it);

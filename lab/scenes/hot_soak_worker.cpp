@@ -102,7 +102,7 @@ void work(terms const& how, board& seen, std::size_t number, std::string const& 
       open_here(url), {.prefix = no_prefix,
                        .ttl = how.ttl,
                        .ttl_jitter = 0,
-                       .hot_keys = hot_keys_options{.threshold = 1000, .window = how.window}});
+                       .hot = {.keys = hot_keys_options{.threshold = 1000, .window = how.window}}});
   worker{how, seen, seen.processes[number], values}.run();
 }
 

@@ -52,7 +52,7 @@ bool can_keep(std::string const& url) {
   store const asked = open_here(url);
   bool const is_shared = asked.traits().across_processes;
   try {
-    cache<std::string> const one(asked, {.prefix = no_prefix, .near = near_cache::hot});
+    cache<std::string> const one(asked, {.prefix = no_prefix, .near = {.mode = near_cache::hot}});
     return is_shared;
   } catch (error const& e) {
     if (is_shared && e.code() != errc::not_supported) throw;

@@ -47,19 +47,19 @@ struct hotkey_worker {
     cache_options terms{.prefix = how.prefix,
                         .ttl = 2 * (how.time + how.patience),
                         .wait = milliseconds(10'000),
-                        .near = near_cache::off};
+                        .near = {.mode = near_cache::off}};
     if (!board.hot_keys) return terms;
-    terms.near = how.can_keep ? std::optional(near_cache::hot) : std::nullopt;
-    terms.fleet_threshold = how.fleet_threshold();
-    terms.hot_keys =
+    terms.near.mode = how.can_keep ? std::optional(near_cache::hot) : std::nullopt;
+    terms.hot.fleet_threshold = how.fleet_threshold();
+    terms.hot.keys =
         hot_keys_options{.threshold = static_cast<double>(how.threshold), .window = how.window()};
-    terms.hot_keys->on_hot = [this](std::string_view key) {
+    terms.hot.keys->on_hot = [this](std::string_view key) {
       if (key != the_key) return;
       note_first(own.found_ns, steady_ns());
       own.is_cool = false;
       ++own.became_hot;
     };
-    terms.hot_keys->on_cooled = [this](std::string_view key) {
+    terms.hot.keys->on_cooled = [this](std::string_view key) {
       if (key != the_key) return;
       own.cooled_ns = steady_ns();
       own.is_cool = true;

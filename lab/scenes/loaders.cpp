@@ -78,7 +78,7 @@ class callers {
                                .ttl = milliseconds(10),
                                .wait = milliseconds(wait),
                                .error_back_off = milliseconds(0),
-                               .max_loads = 12};
+                               .bounds = {.max_loads = 12}};
       // Two objects of each kind: as two processes they wait for each other's claims.
       for (int i = 0; i < 2; ++i) caches_.emplace_back(store, with);
     }

@@ -46,7 +46,7 @@ cache<std::string> opened(terms const& how, std::string const& url) {
   return cache<std::string>(open_here(url), {.prefix = "many:",
                                              .ttl = std::chrono::hours(1),
                                              .wait = how.deadline,
-                                             .near = near_cache::off});
+                                             .near = {.mode = near_cache::off}});
 }
 
 class worker {

@@ -68,7 +68,7 @@ class many_caches final : public scene {
     for (int i = 0; i < caches_; ++i) {
       throw_if_interrupted();
       cache_options how{.prefix = std::to_string(i) + ":"};
-      if (kind_ == "hot") how.hot_keys = hot_keys_options{};
+      if (kind_ == "hot") how.hot.keys = hot_keys_options{};
       all.emplace_back(opened, how);
     }
     seen.made_s = in_seconds(steady_ns() - began_ns);

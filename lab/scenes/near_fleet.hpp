@@ -28,8 +28,8 @@ inline bool passes(error const& e) {
 
 /// How the readers keep the value. Should nobody take it away, it goes by itself.
 inline cache_options near_terms(milliseconds ttl, near_cache keeps, milliseconds max_staleness) {
-  cache_options all{.prefix = no_prefix, .ttl = ttl, .ttl_jitter = 0, .near = keeps};
-  all.max_staleness = max_staleness;
+  cache_options all{.prefix = no_prefix, .ttl = ttl, .ttl_jitter = 0, .near = {.mode = keeps}};
+  all.near.max_staleness = max_staleness;
   return all;
 }
 
@@ -67,7 +67,7 @@ struct near_reader {
       if (is_last && near_hits() == 0) {
         refuse(errc::not_supported,
                fmt::format("not kept (the fastest read took {:.1f} ms, --max-staleness is {})",
-                           in_ms(fastest_ns), cli::say(how.max_staleness)));
+                           in_ms(fastest_ns), cli::say(how.near.max_staleness)));
       }
       std::this_thread::sleep_for(pause);
     }
@@ -154,7 +154,7 @@ struct near_fleet {
   /// Writes what stands in front of the first change. Returns when each reader was answered.
   void begin(std::string const& url) {
     auto writes = how;
-    writes.near = near_cache::off;
+    writes.near.mode = near_cache::off;
     values.emplace(open_here(url), writes);
     values->put(key, 0);
     board.state->begun = true;

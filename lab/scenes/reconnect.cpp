@@ -36,10 +36,10 @@ struct terms {
 void be_members(terms const& how, bool reports, std::string const& url, std::size_t process,
                 board& seen) {
   ::setpriority(PRIO_PROCESS, 0, 19);
-  cache_options const with{.prefix = "fleet:",
-                           .near = near_cache::off,
-                           .hot_keys = hot_keys_options{.threshold = 1e6},
-                           .fleet_threshold = reports ? 100. : 0};
+  cache_options const with{
+      .prefix = "fleet:",
+      .near = {.mode = near_cache::off},
+      .hot = {.keys = hot_keys_options{.threshold = 1e6}, .fleet_threshold = reports ? 100. : 0}};
   std::vector<cache<std::string>> members;
   for (auto i = process; i < how.members; i += how.processes) {
     members.emplace_back(open_here(url), with);

@@ -23,8 +23,8 @@ cache_options lasting(stampede_orders const& orders) {
   options.wait = orders.load_limit();
   if (mode.serves_old) options.format = cache_format::framed;
   if (mode.serves_old && mode.comes_early) options.early_refresh = 1;
-  if (mode.serves_old && !mode.comes_early) options.grace = std::chrono::minutes(10);
-  options.near = mode.keeps_near ? near_cache::all : near_cache::off;
+  if (mode.serves_old && !mode.comes_early) options.freshness.grace = std::chrono::minutes(10);
+  options.near.mode = mode.keeps_near ? near_cache::all : near_cache::off;
   return options;
 }
 

@@ -21,11 +21,12 @@ using texts = cache<std::string>;
 using names = std::vector<std::string>;
 
 cache_options tagged(near_cache how, std::int64_t entries) {
-  cache_options options{.prefix = "s:", .ttl = 1h, .format = cache_format::framed, .near = how};
-  options.tags = [](std::string_view) { return names{"t"}; };
-  options.tag_max_age = 1h;  // so only the fence, and pushes, tell
-  options.near_entries = static_cast<std::size_t>(entries) + 1000;
-  options.near_bytes = std::size_t{1} << 30;
+  cache_options options{
+      .prefix = "s:", .ttl = 1h, .format = cache_format::framed, .near = {.mode = how}};
+  options.tags.of = [](std::string_view) { return names{"t"}; };
+  options.tags.max_age = 1h;  // so only the fence, and pushes, tell
+  options.near.entries = static_cast<std::size_t>(entries) + 1000;
+  options.near.bytes = std::size_t{1} << 30;
   return options;
 }
 

@@ -46,11 +46,11 @@ void fill(redis_server const& server, std::size_t keys) {
 // nothing near: the server counts only what reaches it.
 void read_until_stopped(zipf const& popularity, board& seen, std::string const& url, int callers) {
   store const values = open_here(url);
-  cache<std::string> const texts(values, {.prefix = std::string(key_prefix),
-                                          .ttl = 1h,
-                                          .near = near_cache::off,
-                                          .hot_keys = hot_keys_options{},
-                                          .fleet_threshold = 1000});
+  cache<std::string> const texts(values,
+                                 {.prefix = std::string(key_prefix),
+                                  .ttl = 1h,
+                                  .near = {.mode = near_cache::off},
+                                  .hot = {.keys = hot_keys_options{}, .fleet_threshold = 1000}});
   std::mt19937_64 random(std::random_device{}());
   // All of them on the store's executor, which has one thread.
   auto const read = [&]() -> awaitable<void> {

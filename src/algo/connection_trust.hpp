@@ -1,4 +1,4 @@
-// For how long it is known that nothing was missed of what a server pushes over one connection.
+// How long a connection is trusted: nothing is missed of what a server pushes over it.
 //
 //   client            server
 //     │ PING, at P ──────▶│
@@ -23,14 +23,14 @@ namespace herdlock::algo {
 
 class connection_trust {
  public:
-  /// PINGs without an answer: at this many no more are sent by the clock, and at twice as many
-  /// none.
+  /// The number of unanswered PINGs at which the clock sends no more; at twice as many none is
+  /// sent.
   static constexpr std::size_t most_regular_pings = 4;
   static constexpr std::size_t most_pings = 2 * most_regular_pings;
-  /// Between a refused PING and the next one.
+  /// The pause between a refused PING and the next one.
   static constexpr milliseconds pause_of_refusal{50};
 
-  /// `asked`: when that was sent by which the server began to push, which it has confirmed.
+  /// `asked`: when the command was sent that made the server push, which it has confirmed.
   connection_trust(clock::time_point asked, clock::duration max_staleness)
       : max_staleness_(max_staleness), until_(asked + max_staleness), last_sent_(asked) {}
 
@@ -42,7 +42,7 @@ class connection_trust {
     auto const regular = last_sent_ + max_staleness_ / 3;
     return soon_ ? std::min(*soon_, regular) : regular;
   }
-  /// It is due, and so many are on their way that this one would prove nothing in time.
+  /// A PING is due, but so many are on their way that it would prove nothing in time.
   bool enough_pings() const noexcept { return pings_.size() >= most_regular_pings; }
   void skip_ping(clock::time_point now) {
     last_sent_ = now;
@@ -60,7 +60,7 @@ class connection_trust {
   /// server. So the next PING is due soon, if the last one before this was answered.
   void refused(std::uint64_t number, clock::time_point now);
 
-  /// What is known of this connection may be served before then.
+  /// The time until which values that were read over this connection may be served.
   clock::time_point until() const noexcept { return until_; }
   /// The number of the last PING whose answer is believed.
   std::uint64_t believed() const noexcept { return believed_; }

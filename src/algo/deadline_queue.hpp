@@ -36,7 +36,7 @@ class timed : public boost::intrusive::set_base_hook<
   time_point due_{};
 };
 
-/// O(log n). Of those that are due at the same time, the one that was added first is first.
+/// O(log n). If several entries are due at the same time, the one that was added first is first.
 template <class Clock>
 class deadline_queue {
  public:

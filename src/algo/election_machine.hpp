@@ -2,12 +2,13 @@
 // that only between a grant and what follows it: nothing is asked of the store for the next term,
 // and nothing of this one is given back, while anything works.
 //
-// Each question to the store opens a new round. What the lease, the work, the rest and the release
-// of a round report carries its number, and counts in that round only: a late word of an earlier
+// Each question to the store opens a new round. A report of the lease, the work, the rest and the
+// release of a round carries its number, and counts in that round only: a late word of an earlier
 // term never makes, keeps or ends a leader (B14, B15).
 //
 // Pure: no clock, no store. The lease below has its own machine, which renews and knows when the
 // term is lost; `lost` comes so long before the end as the work needs to stop.
+// Why: docs/decisions/election.md#an-election-is-a-table
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@
 
 namespace herdlock::algo {
 
-/// What the driver does.
+/// The action that the driver takes.
 enum class election_action {
   none,
   acquire,     ///< ask the store for a new term
@@ -41,7 +42,7 @@ struct election_row {
   election_action action;
 };
 
-/// What is not in here changes nothing.
+/// An event without a row here changes nothing.
 inline constexpr auto election_table = [] {
   using enum election_state;
   using enum election_event;
@@ -74,10 +75,10 @@ inline constexpr auto election_table = [] {
 
 class election_machine {
  public:
-  /// Something that the present round has reported, or the caller has asked for. The row that was
-  /// taken; nothing when the table has none for it.
+  /// Takes an event that the present round reports, or that the caller asks for. Returns the row
+  /// that was taken; nothing if the table has none for it.
   std::optional<election_row> on(election_event event);
-  /// The same for what was begun in `round`; nothing when that is not the present one.
+  /// The same for an event of `round`; nothing if that is not the present round.
   std::optional<election_row> on(election_event event, std::uint64_t round);
   /// The caller's last word: a resignation, behind which no campaign begins any more. It counts
   /// whether one has begun or not.

@@ -28,7 +28,7 @@ Number take_number(std::string_view& rest) {
   return value;
 }
 
-// Times of the store and lengths of time. What the clock cannot count, in nanoseconds, is damage.
+// Times of the store and lengths of time. One that our clock cannot count in ns is damage.
 template <class Duration>
 std::optional<Duration> take_time(std::string_view& rest) {
   auto const count = take_number<std::uint64_t>(rest);
@@ -70,7 +70,7 @@ std::string encode_header(entry_header const& header, std::uint64_t payload_byte
 }
 
 std::variant<decoded_header, header_fault> decode_header(std::string_view entry) {
-  // What is cut within the mark cannot be told from another program's data.
+  // An entry that was cut within the mark looks like another program's data.
   if (!has_header(entry)) return header_fault::foreign;
   auto rest = entry.substr(header_mark.size());
   if (rest.empty()) return header_fault::cut_short;

@@ -32,9 +32,9 @@ namespace herdlock::algo {
 
 /// The first bytes of each header, of all versions.
 inline constexpr std::string_view header_mark{"\0hlframe", 8};
-/// And of those that this one knows: the version follows.
+/// The first bytes of the headers that this version knows: the mark, and the version.
 inline constexpr std::string_view header_beginning{"\0hlframe\1", 9};
-/// Where `expire` writes stale_mark.
+/// The offset at which `expire` writes stale_mark.
 inline constexpr std::size_t header_state_at = header_beginning.size();
 inline constexpr char stale_mark = 's';
 /// The field of a hash that keeps the header; the other fields are the value.
@@ -63,7 +63,7 @@ inline constexpr std::uint64_t other_fields = UINT64_MAX;
 /// REQUIRES: no negative time, no more than most_extensions.
 std::string encode_header(entry_header const& header, std::uint64_t payload_bytes);
 
-/// Why there is no header to be read. Each is a miss for a framed cache.
+/// The reason why no header can be read. Each is a miss for a framed cache.
 enum class header_fault {
   foreign,    ///< no mark: of a plain cache, or of another program
   newer,      ///< a version that this one does not know
@@ -73,22 +73,22 @@ enum class header_fault {
 
 struct decoded_header {
   entry_header header;
-  std::size_t bytes = 0;  ///< of the header: the value begins there
+  std::size_t bytes = 0;  ///< length of the header: the value begins there
 };
 
 /// `entry`: all of a string, or the field of a hash.
 std::variant<decoded_header, header_fault> decode_header(std::string_view entry);
 
-/// Writes stale_mark. False, and nothing is changed, without a header of a version that is known.
+/// Writes stale_mark. Returns false, and changes nothing, if no header of a known version is there.
 bool mark_stale(std::string& entry) noexcept;
 
 /// Whether some version of a header is in front.
 inline bool has_header(std::string_view entry) noexcept { return entry.starts_with(header_mark); }
 
-/// Whether such a header, of a version that is known, has extensions.
+/// Whether the entry has a header of a known version, with extensions.
 bool has_extensions(std::string_view entry) noexcept;
 
-/// What follows such a header; without one, the whole entry.
+/// The part of the entry behind such a header; the whole entry if it has none.
 std::string_view behind_header(std::string_view entry) noexcept;
 
 }  // namespace herdlock::algo

@@ -56,7 +56,7 @@ std::optional<clock::time_point> entry_keeper::next() const {
   return soonest;
 }
 
-// Those that might be asked again by now: before that they are known, so that they are not.
+// Cooled keys are known until they may be asked for again, so that they are not asked before.
 void entry_keeper::forget_cooled(clock::time_point now) {
   std::erase_if(entries_, [&](auto const& each) {
     entry const& one = each.second;

@@ -1,11 +1,11 @@
-// When the store is asked to lengthen the life of hot keys' entries: of those that people have
-// ruled it for (`keep`), since other programs fill them.
+// When the store is asked to lengthen the life of hot keys' entries, for the keys that have the
+// rule `keep`, since other programs fill them.
 //
 // While such a key is hot the store is asked at once, and again after each third of the time to
-// which it lengthens: so of a key that stays hot there is always some left, and what is left when
-// it cools is that time at most. It is not asked more often, whatever has become of the question
-// before, and however often the key cools and is hot again. What may be lengthened the store alone
-// knows.
+// which it lengthens: so an entry always has some time left while its key stays hot, and that time
+// at most when the key cools. The store is not asked more often, whatever has become of the
+// question before, and however often the key cools and is hot again. Only the store knows what may
+// be lengthened.
 //
 // Pure. Keys are without a prefix.
 #pragma once
@@ -24,12 +24,12 @@ namespace herdlock::algo {
 
 class entry_keeper {
  public:
-  /// To which an entry's time is lengthened; less when the rule allows less.
+  /// The time to which an entry's life is lengthened; less if the rule allows less.
   static constexpr milliseconds longest_step{30'000};
-  /// Further ones are not kept.
+  /// Keys beyond this number are not kept.
   static constexpr std::size_t most_keys = 2048;
 
-  /// What is to be asked of the store.
+  /// A question to the store: to lengthen the life of this entry.
   struct question {
     std::string key;
     milliseconds to;
@@ -37,19 +37,19 @@ class entry_keeper {
 
     friend bool operator==(question const&, question const&) = default;
   };
-  /// How much an entry may live beyond its first expiry; nothing: no rule for it holds now.
+  /// How long an entry may live beyond its first expiry; nothing: no rule for it holds now.
   using bound_of = std::function<std::optional<milliseconds>(std::string_view key)>;
 
   void hot(std::string_view key, clock::time_point now);
   void cooled(std::string_view key);
-  /// Other rules hold than before, perhaps.
+  /// The rules may have changed.
   void ruled();
 
-  /// What is to be asked now; each is then under way until it is answered().
+  /// The questions that are due now; each is under way until answered() is called for its key.
   std::vector<question> due(clock::time_point now, bound_of const& bound);
-  /// By whatever, an error too.
+  /// The question for the key was answered, by an error perhaps.
   void answered(std::string_view key);
-  /// When something is due again; nothing: not before one of the other calls.
+  /// The time at which a question is due again; nothing: none is, before another call.
   std::optional<clock::time_point> next() const;
 
  private:

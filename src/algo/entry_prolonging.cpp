@@ -8,7 +8,7 @@ std::optional<prolong_mark> prolonged(clock::time_point ends, prolong_mark const
                                       prolong_bounds const& bounds, clock::time_point now) {
   auto const to = std::min(bounds.to, limits::max_ttl);
   auto const left = ends - now;
-  // Of many who ask, most find that another one was first.
+  // Many processes ask; most of them find that another was first.
   if (left <= clock::duration{0} || left * 4 > clock::duration(to) * 3) return std::nullopt;
   auto const first = mark.last == ends ? mark.first : ends;
   auto const bound = first + std::clamp(bounds.at_most, milliseconds{0}, limits::max_ttl);

@@ -16,18 +16,18 @@ namespace herdlock::algo {
 
 struct prolong_mark {
   clock::time_point first{};  ///< the expiry that was seen first
-  clock::time_point last{};   ///< the one that was set last
+  clock::time_point last{};   ///< the expiry that was set last
 
   friend bool operator==(prolong_mark const&, prolong_mark const&) = default;
 };
 
 struct prolong_bounds {
   milliseconds to;       ///< so much time shall be left
-  milliseconds at_most;  ///< and so much beyond the first expiry
+  milliseconds at_most;  ///< so long it lives beyond the first expiry, at most
 };
 
-/// The mark afterwards, whose `last` is when the entry ends then. Nothing: it stays as it is, since
-/// it is over, much is left to it, or it may not last longer.
+/// The new mark; its `last` is the new end of the entry. Nothing: the entry keeps its end, since it
+/// is over, has much time left, or may not last longer.
 std::optional<prolong_mark> prolonged(clock::time_point ends, prolong_mark const& mark,
                                       prolong_bounds const& bounds, clock::time_point now);
 

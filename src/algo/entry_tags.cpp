@@ -30,7 +30,7 @@ std::optional<std::uint64_t> take_number(std::string_view& rest, std::size_t byt
   return value;
 }
 
-// Behind its length, in two bytes.
+// The bytes behind their length, which has two bytes.
 std::optional<std::string_view> take_counted(std::string_view& rest) {
   auto const length = take_number(rest, 2);
   return length ? take_bytes(rest, *length) : std::nullopt;

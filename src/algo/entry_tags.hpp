@@ -28,8 +28,8 @@ namespace herdlock::algo {
 
 /// Random numbers, made under a claim. None is used again.
 struct tag_generations {
-  std::uint64_t lives = 0;     ///< of other entries nothing is left
-  std::uint64_t is_fresh = 0;  ///< other entries are stale
+  std::uint64_t lives = 0;     ///< entries with another number are gone
+  std::uint64_t is_fresh = 0;  ///< entries with another number are stale
   friend bool operator==(tag_generations const&, tag_generations const&) = default;
 };
 

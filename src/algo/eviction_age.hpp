@@ -1,7 +1,7 @@
 // How long a server keeps what nobody asks for, before it evicts it.
 //
-// What a process serves by itself looks idle to the server, which evicts it first: then every
-// process misses at once. Who knows this age can say "in use" early enough, and no oftener.
+// Entries that processes serve by themselves look idle to the server, which evicts them first: then
+// all miss at once. A process that knows this age says "in use" early enough, and no oftener.
 //
 // Pure.
 #pragma once
@@ -21,8 +21,8 @@ struct eviction_figures {
 
 class eviction_age {
  public:
-  /// How many keys were evicted since the last look. Of two looks that are too close to tell
-  /// anything the first counts.
+  /// How many keys were evicted since the last look. If two looks are too close to tell anything,
+  /// the first counts.
   std::uint64_t told(eviction_figures figures, clock::time_point now) {
     constexpr milliseconds closest{500};
     if (last_ && now - last_->at < closest) return 0;
@@ -33,7 +33,7 @@ class eviction_age {
     return evicted;
   }
 
-  /// Nothing: it evicted nothing between the last two looks, or there were none.
+  /// The age; nothing: no key was evicted between the last two looks, or there were none.
   std::optional<milliseconds> of_idle() const noexcept { return age_; }
 
  private:
@@ -42,7 +42,7 @@ class eviction_age {
     clock::time_point at;
   };
 
-  // Evicting goes through what is idle at this rate; all there is takes so long.
+  // The server evicts idle keys at this rate; to evict all keys takes so long.
   static std::optional<milliseconds> between(look const& before, eviction_figures now,
                                              clock::time_point at) {
     bool const restarted = now.evicted < before.figures.evicted;
@@ -57,9 +57,9 @@ class eviction_age {
   std::optional<milliseconds> age_;
 };
 
-/// How often what is in use is to be told to a server with this age; nothing: it need not be. A
-/// quarter of it: a server looks at some of its keys and takes the most idle of these, so that
-/// younger ones go, too.
+/// How often a server with this age is to be told what is in use; nothing: never. A quarter of the
+/// age: a server looks at some of its keys and takes the most idle of these, so that younger ones
+/// go, too.
 inline std::optional<milliseconds> touch_interval(std::optional<milliseconds> age) {
   constexpr milliseconds shortest{1000}, longest{60'000};
   if (!age) return std::nullopt;

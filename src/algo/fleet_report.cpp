@@ -4,41 +4,12 @@
 #include <set>
 #include <utility>
 
+#include "algo/byte_fields.hpp"
+
 namespace herdlock::algo {
 namespace {
 
-constexpr std::string_view first_bytes = "hot1";
-
-void add_bytes_of(std::string& out, std::uint64_t value, std::size_t bytes) {
-  for (std::size_t i = bytes; i-- > 0;) {
-    out += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
-  }
-}
-
-/// Takes numbers and texts off the front of a text; nothing more once there was too little.
-class byte_reader {
- public:
-  explicit byte_reader(std::string_view text) : rest_(text) {}
-
-  std::string_view text(std::size_t bytes) {
-    if (rest_.size() < bytes) good_ = false;
-    if (!good_) return {};
-    auto const taken = rest_.substr(0, bytes);
-    rest_.remove_prefix(bytes);
-    return taken;
-  }
-  std::uint64_t number(std::size_t bytes) {
-    std::uint64_t value = 0;
-    for (char const byte : text(bytes)) value = (value << 8) | static_cast<unsigned char>(byte);
-    return value;
-  }
-  bool good() const noexcept { return good_; }
-  bool at_end() const noexcept { return good_ && rest_.empty(); }
-
- private:
-  std::string_view rest_;
-  bool good_ = true;
-};
+constexpr std::string_view report_mark = "hot1";
 
 bool is_plausible(fleet_key const& one) {
   bool const has_name = !one.key.empty() && one.key.size() <= fleet_report::most_key_bytes;
@@ -59,13 +30,13 @@ bool is_plausible(fleet_report const& report) {
 
 std::size_t encoded_bytes(fleet_report const& report) noexcept {
   constexpr std::size_t head = 26, of_each_key = 35;
-  std::size_t bytes = first_bytes.size() + head;
+  std::size_t bytes = report_mark.size() + head;
   for (fleet_key const& one : report.keys) bytes += of_each_key + one.key.size();
   return bytes;
 }
 
 std::string encode(fleet_report const& report) {
-  std::string out(first_bytes);
+  std::string out(report_mark);
   add_bytes_of(out, report.process, 8);
   add_bytes_of(out, report.number, 8);
   add_bytes_of(out, report.rest, 8);
@@ -84,7 +55,7 @@ std::string encode(fleet_report const& report) {
 
 std::optional<fleet_report> decode_report(std::string_view text) {
   byte_reader from(text);
-  if (from.text(first_bytes.size()) != first_bytes) return std::nullopt;
+  if (from.text(report_mark.size()) != report_mark) return std::nullopt;
   fleet_report report;
   report.process = from.number(8);
   report.number = from.number(8);

@@ -9,7 +9,7 @@
 namespace herdlock::algo {
 namespace {
 
-// From 0 to less than 1, and another one for each report: the process is a random number, which
+// A number from 0 to less than 1, another for each report: the process is a random number, which
 // splitmix64 spreads (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 double part_of(std::uint64_t number) {
   std::uint64_t z = number * 0x9e3779b97f4a7c15;
@@ -20,20 +20,31 @@ double part_of(std::uint64_t number) {
 
 }  // namespace
 
-bool fleet_teller::is_untold(fleet_key const& one) const {
-  return one.hot && !told_hot_.contains(one.key);
+bool fleet_teller::is_news(fleet_key const& one, fleet_view const& fleet) const {
+  bool const is_listed = fleet.list && fleet.list->is_hot(one.key);
+  return one.hot && !is_listed && !told_hot_.contains(one.key);
 }
 
-bool fleet_teller::is_due(std::vector<fleet_key> const& named, std::size_t processes,
+clock::duration fleet_teller::pause_in(fleet_view const& fleet) const {
+  if (!fleet.list) return fleet_pace::pause(fleet.processes, last_bytes_, part_);
+  auto const mean = static_cast<double>(fleet.list->list().pause_ms);
+  return milliseconds(static_cast<milliseconds::rep>(mean * (0.5 + part_)));
+}
+
+bool fleet_teller::is_due(std::vector<fleet_key> const& named, fleet_view const& fleet,
                           clock::time_point now) const {
   if (!last_) return !named.empty();
   auto const passed = now - *last_;
-  if (passed < fleet_pace::pause(processes, last_bytes_, part_)) return false;
-  if (passed >= interval) return !named.empty() || has_named_;
-  if (has_cooled_ && passed >= gap_of_cooled) return true;
-  if (last_news_ && now - *last_news_ < least_gap) return false;
+  auto const pause = pause_in(fleet);
+  if (!fleet.list && passed < pause) return false;
+  auto const at_least = [pause](milliseconds time) {
+    return std::max<clock::duration>(time, pause);
+  };
+  if (passed >= at_least(interval)) return !named.empty() || has_named_;
+  if (has_cooled_ && passed >= at_least(gap_of_cooled)) return true;
+  if (last_news_ && now - *last_news_ < at_least(least_gap)) return false;
   return std::any_of(named.begin(), named.end(),
-                     [this](auto const& one) { return is_untold(one); });
+                     [&](auto const& one) { return is_news(one, fleet); });
 }
 
 std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
@@ -45,8 +56,8 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
   }
   has_cooled_ = has_cooled_ || still_hot.size() != told_hot_.size();
   told_hot_ = std::move(still_hot);
-  // Who is hot comes first, so that there is room for it; and who was named stays, so that those
-  // for whom there is no room are no news by turns.
+  // Hot keys come first, so that there is room for them; those that were named stay, so that keys
+  // for which there is no room are no news by turns.
   auto const rank = [this](fleet_key const& one) {
     return std::tuple(one.hot, told_hot_.contains(one.key), one.high);
   };
@@ -55,7 +66,7 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
   std::vector<fleet_key> named;
   std::uint64_t rest = std::min(uncounted, fleet_report::most_uses);
   for (fleet_key& one : known) {
-    // A longer one is known by its beginning, and may be another elsewhere.
+    // A longer key is known by its beginning, and may be another key elsewhere.
     bool const has_name = !one.key.empty() && one.key.size() < fleet_report::most_key_bytes;
     bool const has_room = named.size() < fleet_report::most_keys;
     one.high = std::min(one.high, fleet_report::most_uses);
@@ -67,14 +78,13 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
       rest = std::max(rest, one.high);
     }
   }
-  if (!is_due(named, fleet.processes, now)) return std::nullopt;
+  if (!is_due(named, fleet, now)) return std::nullopt;
   last_ = now;
   has_named_ = !named.empty();
   has_cooled_ = false;
   for (fleet_key const& one : named) {
-    if (!is_untold(one)) continue;
-    last_news_ = now;
-    told_hot_.insert(one.key);
+    if (is_news(one, fleet)) last_news_ = now;
+    if (one.hot) told_hot_.insert(one.key);
   }
   fleet_report made{process_, ++number_, rest, std::move(named)};
   last_bytes_ = encoded_bytes(made);

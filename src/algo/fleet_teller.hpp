@@ -2,9 +2,14 @@
 //
 // Each `interval` while there is something to name, or was; at once when a key has become hot, but
 // not before least_gap has passed since that was told last; and when one has cooled, but not before
-// gap_of_cooled has passed since the last report. So there are at most twelve in a second. In a
-// large fleet there are fewer: whatever has happened, a process that has reported is silent for the
-// pause that algo/fleet_pace.hpp says.
+// gap_of_cooled has passed since the last report. So there are at most twelve in a second.
+//
+// To a collector (algo/fleet_collector.hpp): a key that its list calls hot already is no news, so a
+// key that all find at the same moment is announced by a few. In a large fleet each of the three
+// times is as long as the pause that the list says, if that is longer, give or take a half.
+//
+// In a fleet where all hear all, a process that has reported is silent for the pause that
+// algo/fleet_pace.hpp says, whatever has happened.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +22,15 @@
 #include <herdlock/types.hpp>
 
 #include "algo/fleet_report.hpp"
+#include "algo/list_follower.hpp"
 
 namespace herdlock::algo {
 
-/// What a process knows of its fleet when it reports.
+/// The fleet as a process knows it when it reports.
 struct fleet_view {
-  std::uint64_t least = 1;    ///< hot_fleet::least_to_name()
-  std::size_t processes = 1;  ///< that report, as far as it knows
+  std::uint64_t least = 1;              ///< hot_fleet::least_to_name()
+  std::size_t processes = 1;            ///< that report, as far as it knows
+  list_follower const* list = nullptr;  ///< of the collector; null: all hear all
 };
 
 class fleet_teller {
@@ -35,25 +42,26 @@ class fleet_teller {
   /// `process`: a random number.
   explicit fleet_teller(std::uint64_t process) noexcept : process_(process) {}
 
-  /// What is to be sent now. `known`: of this process, in any order; `uncounted`: the reads a
-  /// second, at most, of a key that is not among them.
+  /// The report that is due now, if any. `known`: the keys of this process, in any order;
+  /// `uncounted`: the reads a second, at most, of a key that is not among them.
   std::optional<fleet_report> report(std::vector<fleet_key> known, std::uint64_t uncounted,
                                      fleet_view const& fleet, clock::time_point now);
 
  private:
-  bool is_due(std::vector<fleet_key> const& named, std::size_t processes,
+  bool is_due(std::vector<fleet_key> const& named, fleet_view const& fleet,
               clock::time_point now) const;
-  bool is_untold(fleet_key const& one) const;
+  clock::duration pause_in(fleet_view const& fleet) const;
+  bool is_news(fleet_key const& one, fleet_view const& fleet) const;
 
   std::uint64_t const process_;
   std::uint64_t number_ = 0;
   std::optional<clock::time_point> last_;
   std::size_t last_bytes_ = 0;                  // of the last report
   double part_ = 0;                             // random, of the pause behind it
-  std::optional<clock::time_point> last_news_;  // of these, one that told of a hot key first
+  std::optional<clock::time_point> last_news_;  // the last report that told of a hot key first
   bool has_named_ = false;                      // in the last report
   std::set<std::string> told_hot_;              // in the last report, and hot since then
-  bool has_cooled_ = false;                     // one of them, since the last report
+  bool has_cooled_ = false;                     // a key of told_hot_, since the last report
 };
 
 }  // namespace herdlock::algo

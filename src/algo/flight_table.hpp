@@ -1,4 +1,4 @@
-// Who waits for which running load: one flight per key, joined by everyone who wants the same key.
+// The callers that wait for each running load: one flight per key, joined by all who want that key.
 //
 // Pure: it starts nothing, waits for nothing and locks nothing. The owner (single_flight, cache)
 // guards it, runs the operation for whoever was told `leader`, and hangs its own state for each
@@ -65,8 +65,8 @@ struct join_reply {
   }
 };
 
-/// What leave() found: the joiner it took out (nothing for a stale ticket: its result is already
-/// on the way) and how many are still waiting for the flight.
+/// The result of leave(): the joiner that it took out (nothing for a stale ticket: its result is
+/// already on the way), and how many still wait for the flight.
 template <class Joiner>
 struct leave_reply {
   std::optional<Joiner> joiner;
@@ -90,11 +90,11 @@ class flight_table {
       if (running.waiting >= limits_.max_joiners_per_flight) {
         return {join_outcome::too_many_joiners, {}};
       }
-      return {join_outcome::joined, seat(running, std::move(joiner))};
+      return {join_outcome::joined, add_joiner(running, std::move(joiner))};
     }
     if (flights_.size() >= limits_.max_flights) return {join_outcome::too_many_flights, {}};
     if (limits_.max_joiners_per_flight == 0) return {join_outcome::too_many_joiners, {}};
-    return {join_outcome::leader, seat(launch(key), std::move(joiner))};
+    return {join_outcome::leader, add_joiner(launch(key), std::move(joiner))};
   }
 
   /// Takes one joiner out. The flight stays, and may be joined again, until finish().
@@ -128,7 +128,7 @@ class flight_table {
 
   void fence() noexcept { ++fences_; }
   /// flying(), which detaches the key's flight first if it is from before the last fence() and has
-  /// begun, by its state. Whoever fences calls it instead, and in front of each join().
+  /// begun, by its state. An owner that fences calls it instead, and in front of each join().
   template <class Condition>
   std::optional<flight_id> flying_since_fence(std::string_view key, Condition&& has_begun) {
     auto found = by_key_.find(key);
@@ -157,8 +157,8 @@ class flight_table {
     return all;
   }
 
-  /// Who came first of those who are still there and for whom this holds, or null. Valid until the
-  /// next call.
+  /// The first joiner that is still in the flight and for which this holds, or null. Valid until
+  /// the next call.
   template <class Condition>
   Joiner* first_of(flight_id id, Condition&& holds) {
     flight* running = find(id);
@@ -202,7 +202,7 @@ class flight_table {
     return found == flights_.end() ? std::string_view() : std::string_view(found->second.key);
   }
 
-  /// Those who wait for this flight; 0 when it has ended.
+  /// The number of joiners that wait for this flight; 0 when it has ended.
   std::size_t waiting(flight_id id) const {
     auto found = flights_.find(id.value);
     return found == flights_.end() ? 0 : found->second.waiting;
@@ -260,7 +260,7 @@ class flight_table {
     return fresh;
   }
 
-  flight_ticket seat(flight& running, Joiner&& joiner) {
+  flight_ticket add_joiner(flight& running, Joiner&& joiner) {
     std::uint32_t at = running.vacant;
     if (at == nowhere) {
       at = static_cast<std::uint32_t>(running.slots.size());

@@ -197,7 +197,7 @@ freshness_machine::key_state* freshness_machine::make(std::string_view key, cloc
   return &keys_.emplace_hint(at, std::string(key), key_state{})->second;
 }
 
-// Those that nobody works at, and that may load again.
+// Forgets keys that nobody works at, and that may load again.
 void freshness_machine::forget_some(clock::time_point now) {
   hand_.step(keys_, [now](auto const& one) {
     key_state const& state = one.second;

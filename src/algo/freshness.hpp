@@ -38,7 +38,7 @@ enum class freshness {
   dead,   ///< nothing to serve
 };
 
-/// Of one entry, on the clock of this process.
+/// The times of one entry, on the clock of this process.
 struct entry_times {
   /// When its load had ended, on the store's clock: it tells one entry of a key from the next, for
   /// the clocks of two processes differ. 0: not known.
@@ -48,7 +48,7 @@ struct entry_times {
   clock::time_point ends;        ///< it is gone from here on
 };
 
-/// What early refresh and back-off draw from; uniform in [0, 1).
+/// The number from which early refresh and back-off draw; uniform in [0, 1).
 using random_number = double;
 
 /// How long before an entry expires it is refreshed, as XFetch draws it.
@@ -73,7 +73,7 @@ struct failure_back_off {
 };
 
 /// How long nobody loads after so many failures in a row (1 for the first): doubled each time up to
-/// `most`, then varied by ± 10 %. Where `most` allows no growth it is `first` exactly.
+/// `most`, then varied by ± 10 %. If `most` allows no growth it is `first` exactly.
 milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failures,
                             random_number random);
 
@@ -87,7 +87,7 @@ struct freshness_options {
   milliseconds busy_pause{50};
 };
 
-/// What a caller who has a loader gets for the entry that was read.
+/// The use that a caller with a loader makes of the entry that was read.
 enum class entry_use {
   serve,
   serve_and_refresh,  ///< and this caller's loader runs behind the answer: refresh_id() names it
@@ -100,7 +100,7 @@ struct stale_copy {
   std::uint64_t kept_at = 0;
 };
 
-/// What such a caller's wait ended with.
+/// The way in which such a caller's wait ended.
 enum class wait_end { value, error, soft_timeout };
 
 /// The keys of one cache: who refreshes them, and whether their loads fail. A key that is fresh and
@@ -115,12 +115,12 @@ class freshness_machine {
   /// A caller found this entry. It is early for `least_head_start` before it expires, in any case.
   entry_use found(std::string_view key, entry_times const& times, clock::time_point now,
                   random_number random, clock::duration least_head_start = {});
-  /// Nobody asked for it, but its refresh may be due: so it is for a stale entry that nobody works
-  /// at, and whose load did not fail lately.
+  /// Nobody asked for the entry, but its refresh may be due: it is due for a stale entry that
+  /// nobody works at, and whose load did not fail lately.
   entry_use found_by_schedule(std::string_view key, entry_times const& times,
                               clock::time_point now);
-  /// Of the last serve_and_refresh; never 0. An end that names an older refresh of the key changes
-  /// nothing: an invalidate or expire has come between.
+  /// The number of the last serve_and_refresh; never 0. An end that names an older refresh of the
+  /// key changes nothing: an invalidate or expire has come between.
   std::uint64_t refresh_id() const noexcept { return last_id_; }
 
   /// The refresh is over, however it went: the next may begin after busy_pause.

@@ -60,8 +60,8 @@ getset_action getset_machine::finish(getset_outcome outcome, milliseconds remain
   return {kind::finish};
 }
 
-// What is no time never expires. Other clients work until the very time in their key, by clocks
-// that may be `skew` behind ours.
+// A value that is no time never expires. Other clients work until the very time in their key, by
+// clocks that may be `skew` behind ours.
 bool getset_machine::is_expired(std::optional<unix_time> end, unix_time now) const {
   return end && now > *end + terms_.skew;
 }
@@ -85,7 +85,7 @@ getset_action getset_machine::resume(getset_reply const& reply, unix_time now) {
     case step::bid:
       return after_bid(reply, now);
     case step::confirm:
-      // Whatever was there: the bid, or what a loser put over it. The bid had won.
+      // The reply does not matter: it is the bid, or what a loser put over it. The bid had won.
       return finish(getset_outcome::granted);
     case step::look_before:
       return after_look_before(reply, now);
@@ -139,8 +139,8 @@ getset_action getset_machine::after_look_before(getset_reply const& reply, unix_
 
 getset_action getset_machine::after_renew(getset_reply const& reply) {
   if (reply.value && is_held_by_us(*reply.value)) return finish(getset_outcome::renewed);
-  // Taken away since the look. Where nothing was there, the renewal has just made a key again:
-  // what is lost is not taken anew, so it goes. Another's value that was overwritten cannot be put
+  // Taken away since the look. If nothing was there, the renewal has just made a key again: a lost
+  // lease is not taken anew, so the key goes. Another's value that was overwritten cannot be put
   // back in one step; its holder will find it lost, and nobody gets in before ours expires.
   if (!reply.value) return go(step::undo, kind::remove);
   return finish(getset_outcome::lost);

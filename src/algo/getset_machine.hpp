@@ -21,10 +21,11 @@
 // clock is ahead takes over. A key is expired to us `skew` after its time: until then its writer,
 // whose clock may be behind, still works and deletes.
 //
-// What stays open, because the steps are apart (docs/stores/redis-dialects.md has it for users): a
-// loser's GETSET that arrives after the confirmation (the holder is told `lost` at its next
-// renewal; if the loser's ttl is shorter, the key ends too soon); a DEL that is under way longer
-// than `skew`.
+// Two gaps stay open, because the steps are apart (docs/stores/redis-dialects.md has them for
+// users): a loser's GETSET that arrives after the confirmation (the holder is told `lost` at its
+// next renewal; if the loser's ttl is shorter, the key ends too soon); a DEL that is under way
+// longer than `skew`.
+// Why: docs/stores/redis-dialects.md#the-mark-stands-in-blanks-behind-the-time
 #pragma once
 
 #include <optional>
@@ -40,7 +41,7 @@ using unix_time = milliseconds;
 
 enum class getset_verb { acquire, renew, release, inspect, force_release };
 
-/// What the owner writes behind the number: blanks and tabs, different for each owner and use.
+/// The marks behind the number: blanks and tabs, different for each owner and use.
 struct getset_marks {
   std::string held;
   std::string bid;
@@ -48,7 +49,7 @@ struct getset_marks {
 
 struct getset_terms {
   milliseconds ttl{0};   ///< of acquire and renew
-  milliseconds skew{0};  ///< that the clients' clocks may differ
+  milliseconds skew{0};  ///< by which the clients' clocks may differ
 };
 
 /// The command to send next; `finish`: there is an outcome.
@@ -58,7 +59,7 @@ struct getset_action {
   std::string value{};
 };
 
-/// Its reply.
+/// The reply to a command.
 struct getset_reply {
   bool done = false;                   ///< SETNX: it was set; DEL: there was one
   std::optional<std::string> value{};  ///< GET, GETSET: what was there
@@ -93,12 +94,12 @@ class getset_machine {
   getset_action go(step next, getset_action::kind what, std::string value = {});
   getset_action finish(getset_outcome outcome, milliseconds remaining = milliseconds(0));
 
-  /// To a taker; and how long until then.
+  /// Whether a taker may take the key over; and how long until then.
   bool is_expired(std::optional<unix_time> end, unix_time now) const;
   milliseconds left_of(std::optional<unix_time> end, unix_time now) const;
   std::string stamp(unix_time now, std::string const& mark) const;
   bool is_held_by_us(std::string_view stored) const;
-  /// Ours and not over: nothing when it is not.
+  /// The end of our lease; nothing if the key is not ours, or the lease is over.
   std::optional<unix_time> our_end(getset_reply const& reply, unix_time now) const;
 
   getset_verb verb_;

@@ -10,20 +10,20 @@
 
 namespace herdlock::algo {
 
-/// Of one cache. What a load usually takes is the median of the last ones: a few slow ones, or a
-/// few keys that take longer than the others, are no reason to warn.
+/// The check of one cache. The usual time of a load is the median of the last ones: a few slow
+/// ones, or a few keys that take longer than the others, are no reason to warn.
 class grace_check {
  public:
-  /// Loads that are looked at.
+  /// How many of the last loads are looked at.
   static constexpr std::size_t window = 9;
-  /// With fewer nothing is said.
+  /// With fewer loads nothing is said.
   static constexpr std::size_t enough = 5;
 
   /// With a grace of 0 nothing is ever said.
   explicit grace_check(milliseconds grace) : grace_(grace) {}
 
-  /// A load came to its value after so long. What loads usually take, once, when that is longer
-  /// than the grace.
+  /// A load came to its value after so long. Returns the usual time of loads, once, if that is
+  /// longer than the grace.
   std::optional<milliseconds> load_took(clock::duration time) {
     if (told_ || grace_ == milliseconds{0}) return std::nullopt;
     last_.at(loads_++ % window) = time;

@@ -8,38 +8,46 @@
 namespace herdlock::algo {
 namespace {
 
-// Of the reads of a key that has the threshold: what those tell of who have to name it.
-constexpr double told_of = 0.75;
+// The share of a key's reads that reports cover at least, when it is exactly at the threshold.
+constexpr double told_share = 0.75;
 constexpr std::uint64_t parts_of_threshold = 100;
-constexpr int most_fleet_doublings = 6;
 constexpr std::size_t most_written = 4;  // for each that can be hot
 
+heat_limits limits_of(fleet_thresholds const& thresholds) {
+  return {.threshold = double(thresholds.threshold) * told_share,
+          .reads_per_write = thresholds.reads_per_write,
+          .cool_time = thresholds.cool_time,
+          .calm_time = 2 * thresholds.cool_time};
+}
+
 }  // namespace
+
+hot_fleet::hot_fleet(fleet_thresholds const& thresholds)
+    : thresholds_(thresholds), limits_(limits_of(thresholds)) {}
 
 fleet_hearing hot_fleet::hear(fleet_report report, clock::time_point now) {
   if (!is_plausible(report)) return fleet_hearing::refused;
   auto const known = members_.find(report.process);
-  if (known == members_.end()) {
-    if (members_.size() >= most_processes) return fleet_hearing::refused;
-    auto const process = report.process;
-    auto const bytes = encoded_bytes(report);
-    members_.emplace(process, member{std::move(report), bytes, now});
-    return fleet_hearing::news;
-  }
-  if (report.number <= known->second.newest.number) return fleet_hearing::old;
-  auto const bytes = encoded_bytes(report);
-  known->second = {std::move(report), bytes, now};
+  bool const is_new = known == members_.end();
+  if (!is_new && report.number <= known->second.newest.number) return fleet_hearing::old;
+  auto const bytes = encoded_bytes(report) + bytes_around;
+  auto const before = is_new ? 0 : known->second.bytes;
+  if (bytes_ - before + bytes > thresholds_.most_bytes) return fleet_hearing::refused;
+  bytes_ = bytes_ - before + bytes;
+  auto const process = report.process;
+  members_.insert_or_assign(process, member{std::move(report), bytes, now});
   return fleet_hearing::news;
 }
 
-std::uint64_t hot_fleet::least_to_take_part(fleet_rules const& rules) noexcept {
-  return std::max<std::uint64_t>(rules.threshold / parts_of_threshold, 1);
+std::uint64_t hot_fleet::least_to_take_part(fleet_thresholds const& thresholds) noexcept {
+  return std::max<std::uint64_t>(thresholds.threshold / parts_of_threshold, 1);
 }
 
-std::uint64_t hot_fleet::least_to_name() const noexcept {
-  auto const processes = std::max<std::uint64_t>(members_.size(), 1);
-  return std::clamp<std::uint64_t>(rules_.threshold / (4 * processes), 1,
-                                   least_to_take_part(rules_));
+std::uint64_t hot_fleet::least_to_name(fleet_thresholds const& thresholds,
+                                       std::uint64_t processes) noexcept {
+  auto const many = std::max<std::uint64_t>(processes, 1);
+  return std::clamp<std::uint64_t>(thresholds.threshold / (4 * many), 1,
+                                   least_to_take_part(thresholds));
 }
 
 hot_fleet::key_sums hot_fleet::sum_up() const {
@@ -52,7 +60,7 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
       sum.low += each.low;
       sum.high += each.high;
       sum.rest += one.newest.rest;
-      // Each process that keeps it is told of all its writes, others know of their own.
+      // Each process that keeps the key is told of all its writes, others know of their own.
       if (is_hot(each.key) || each.kept_ms > 0) {
         sum.told_writes = std::max(sum.told_writes, each.writes);
       } else {
@@ -64,7 +72,7 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
       sum.announced = sum.announced || each.hot;
     }
   }
-  // Of the processes that do not name it.
+  // The processes that do not name a key may read it, too: each at most its `rest`.
   for (auto& [key, sum] : sums) {
     sum.high += rest - sum.rest;
     sum.writes = std::max(sum.told_writes, sum.own_writes);
@@ -72,120 +80,179 @@ hot_fleet::key_sums hot_fleet::sum_up() const {
   return sums;
 }
 
-// At that share of what makes a key hot, or above.
-bool hot_fleet::is_read(key_sum const& sum, double share) const noexcept {
-  return has_reads(sum, share) && !is_written_too_often(sum, share);
+bool hot_fleet::is_read(key_sum const& sum) const noexcept {
+  return limits_.is_read_enough(double(sum.low), 1, 1) &&
+         !limits_.is_written_too_often({sum.low, sum.writes}, 1);
 }
 
-bool hot_fleet::has_reads(key_sum const& sum, double share) const noexcept {
-  return double(sum.low) >= double(rules_.threshold) * told_of * share;
-}
-
-bool hot_fleet::is_written_too_often(key_sum const& sum, double share) const noexcept {
-  return double(sum.low) < double(sum.writes) * rules_.reads_per_write * share;
-}
-
-clock::duration hot_fleet::calm_for(int doublings) const noexcept {
-  return rules_.cool_time * (2 << doublings);
-}
-
-// What was hot for longer than it had to be calm before, or calm for that long behind it, begins
-// anew.
-void hot_fleet::forget_old_writes(std::string_view key, clock::time_point since,
-                                  clock::time_point now) {
-  auto const at = written_.find(key);
-  if (at == written_.end()) return;
-  auto const had_to_be_calm = calm_for(at->second.doublings) / 2;
-  bool const was_worth_it = now - since > had_to_be_calm + rules_.cool_time;
-  bool const is_long_ago = since - at->second.calm_until > had_to_be_calm;
-  if (was_worth_it || is_long_ago) written_.erase(at);
-}
-
-void hot_fleet::cool_by_writes(std::string_view key, clock::time_point now) {
-  bool const has_room = written_.size() < most_written * rules_.most_hot;
-  if (!has_room) {
-    written_.erase(std::min_element(written_.begin(), written_.end(), [](auto& a, auto& b) {
-      return a.second.calm_until < b.second.calm_until;
-    }));
-  }
-  auto& one = written_.try_emplace(std::string(key)).first->second;
-  one.calm_until = now + calm_for(one.doublings);
-  one.doublings = std::min(one.doublings + 1, most_fleet_doublings);
+// Null: nobody names it.
+heat_look hot_fleet::look_at(key_sum const* sum) const noexcept {
+  if (!sum) return {.hardly_read = true, .written_too_often = false};
+  return {.hardly_read = !limits_.is_read_enough(double(sum->low), 1, 0.5),
+          .written_too_often = limits_.is_written_too_often({sum->low, sum->writes}, 0.5)};
 }
 
 std::vector<fleet_change> hot_fleet::advance(clock::time_point now) {
   std::erase_if(members_, [&, processes = members_.size()](auto const& each) {
-    auto const& [newest, bytes, heard] = each.second;
-    return now - heard >= fleet_pace::silence(processes, bytes, rules_.silence);
+    member const& one = each.second;
+    auto const sent = one.bytes - bytes_around;
+    bool const is_gone =
+        now - one.heard >= fleet_pace::silence(processes, sent, thresholds_.silence);
+    if (is_gone) bytes_ -= one.bytes;
+    return is_gone;
   });
+  return look(now);
+}
+
+std::vector<fleet_change> hot_fleet::advance(clock::time_point now, clock::duration silence) {
+  std::erase_if(members_, [&](auto const& each) {
+    bool const is_gone = now - each.second.heard >= silence;
+    if (is_gone) bytes_ -= each.second.bytes;
+    return is_gone;
+  });
+  return look(now);
+}
+
+void hot_fleet::take_over(std::vector<fleet_sum> const& keys, clock::time_point now) {
+  for (fleet_sum const& one : keys) {
+    if (!one.hot || hot_.size() >= thresholds_.most_hot) continue;
+    auto& made = hot_[one.key];
+    made = {.state = {}, .since = now, .by_sums = true, .was_low = true, .low = one.low};
+    made.state.take_over_hot(limits_);
+  }
+}
+
+std::vector<fleet_change> hot_fleet::look(clock::time_point now) {
   std::vector<fleet_change> changes;
   auto const sums = sum_up();
-  find_cooled(sums, now, changes);
-  find_hot(sums, now, changes);
+  hot_time const at{now, now - std::exchange(looked_, now)};
+  pass_calm(sums, at.took);
+  find_cooled(sums, at, changes);
+  find_hot(sums, at, changes);
   return changes;
 }
 
-// Where there is no room for all, those that are read most.
-void hot_fleet::find_hot(key_sums const& sums, clock::time_point now,
-                         std::vector<fleet_change>& out) {
+void hot_fleet::pass_calm(key_sums const& sums, clock::duration took) {
+  for (auto& [key, state] : written_) {
+    auto const found = sums.find(key);
+    auto const seen = look_at(found != sums.end() ? &found->second : nullptr);
+    state.look(seen, {.took = took, .low_for = {}, .hot_for = {}}, limits_);
+  }
+}
+
+void hot_fleet::remember_writes(std::string_view key, heat const& state) {
+  if (written_.size() >= most_written * thresholds_.most_hot) {
+    written_.erase(std::min_element(written_.begin(), written_.end(), [](auto& a, auto& b) {
+      return a.second.calm_left() < b.second.calm_left();
+    }));
+  }
+  written_.insert_or_assign(std::string(key), state);
+}
+
+void hot_fleet::find_cooled(key_sums const& sums, hot_time at, std::vector<fleet_change>& out) {
+  for (auto next = hot_.begin(); next != hot_.end();) {
+    auto const here = next++;
+    auto const& [key, one] = *here;
+    auto const found = sums.find(key);
+    auto const* const sum = found != sums.end() ? &found->second : nullptr;
+    if (!cools(here->second, sum, at)) continue;
+    if (one.state.remembers_writes()) remember_writes(key, one.state);
+    out.push_back({fleet_change::kind::cooled, key});
+    hot_.erase(here);
+  }
+}
+
+bool hot_fleet::cools(hot_key& one, key_sum const* sum, hot_time at) const {
+  auto seen = look_at(sum);
+  heat_times const times{.took = at.took,
+                         .low_for = one.was_low ? at.took : clock::duration(0),
+                         .hot_for = at.now - one.since};
+  one.was_low = seen.is_low();
+  one.low = sum ? sum->low : 0;
+  // A key that its sums never made hot waits for nothing: whoever announced it has waited before it
+  // says that the key is not hot any more.
+  auto limits = limits_;
+  if (!one.by_sums) limits.cool_time = clock::duration(0);
+  bool const is_low = one.state.look(seen, times, limits);
+  if (!is_low || (sum && sum->announced)) return false;
+  if (sum && !one.by_sums) seen.hardly_read = false;
+  one.state.cool(seen, times, limits_);
+  return true;
+}
+
+bool hot_fleet::may_be_hot(std::string_view key) const {
+  auto const written = written_.find(key);
+  return written == written_.end() || written->second.may_be_hot();
+}
+
+// If there is no room for all keys, those that are read most become hot.
+void hot_fleet::find_hot(key_sums const& sums, hot_time at, std::vector<fleet_change>& out) {
   std::vector<key_sums::value_type const*> found;
   for (auto const& one : sums) {
-    bool const by_sums = is_read(one.second, 1);
+    bool const by_sums = is_read(one.second);
     auto const known = hot_.find(one.first);
     if (known != hot_.end()) {
       known->second.by_sums = known->second.by_sums || by_sums;
-    } else if (one.second.announced || by_sums) {
-      auto const written = written_.find(one.first);
-      bool const is_calm = written == written_.end() || now >= written->second.calm_until;
-      if (is_calm) found.push_back(&one);
+    } else if ((one.second.announced || by_sums) && may_be_hot(one.first)) {
+      found.push_back(&one);
     }
   }
   std::stable_sort(found.begin(), found.end(),
                    [](auto const* a, auto const* b) { return a->second.low > b->second.low; });
   for (auto const* one : found) {
-    if (hot_.size() >= rules_.most_hot) return;
-    hot_.emplace(one->first,
-                 hot_key_state{.since = now, .by_sums = is_read(one->second, 1), .low_since = {}});
+    if (hot_.size() >= thresholds_.most_hot && !make_room(one->second, out)) return;
+    make_hot(one->first, one->second, at);
     out.push_back({fleet_change::kind::hot, std::string(one->first)});
   }
 }
 
-// Who announces a key has waited before it says that it is not hot any more.
-void hot_fleet::find_cooled(key_sums const& sums, clock::time_point now,
-                            std::vector<fleet_change>& out) {
-  for (auto at = hot_.begin(); at != hot_.end();) {
-    auto const found = sums.find(at->first);
-    bool const named = found != sums.end();
-    auto& [since, by_sums, low_since] = at->second;
-    if (named && is_read(found->second, 0.5)) {
-      low_since.reset();
-    } else if (!low_since) {
-      low_since = now;
-    }
-    bool const was_low = low_since && (!by_sums || now - *low_since >= rules_.cool_time);
-    if (!was_low || (named && found->second.announced)) {
-      ++at;
-      continue;
-    }
-    forget_old_writes(at->first, since, now);
-    // Whoever is hardly read does not come and go by writes.
-    bool const is_read_enough = named && (!by_sums || has_reads(found->second, 0.5));
-    if (is_read_enough && is_written_too_often(found->second, 0.5)) cool_by_writes(at->first, now);
-    out.push_back({fleet_change::kind::cooled, at->first});
-    at = hot_.erase(at);
+bool hot_fleet::make_room(key_sum const& needed, std::vector<fleet_change>& out) {
+  auto const least = std::min_element(hot_.begin(), hot_.end(), [](auto const& a, auto const& b) {
+    return a.second.low < b.second.low;
+  });
+  bool const is_clearly_more =
+      needed.low > least->second.low && needed.low / 2 >= least->second.low;
+  if (!is_clearly_more) return false;
+  out.push_back({fleet_change::kind::cooled, least->first});
+  hot_.erase(least);
+  return true;
+}
+
+void hot_fleet::make_hot(std::string_view key, key_sum const& sum, hot_time at) {
+  hot_key made{.state = {}, .since = at.now, .by_sums = is_read(sum), .low = sum.low};
+  if (auto const written = written_.find(key); written != written_.end()) {
+    made.state = written->second;
+    written_.erase(written);
   }
+  made.state.make_hot(limits_);
+  hot_.emplace(key, made);
+}
+
+fleet_sum hot_fleet::sum_of(std::string_view key, key_sum const& sum) const {
+  return {std::string(key), sum.low,     sum.high,    sum.writes,
+          sum.processes,    is_hot(key), sum.kept_by, sum.kept_ms};
 }
 
 std::vector<fleet_sum> hot_fleet::top(std::size_t most) const {
   std::vector<fleet_sum> all;
-  for (auto const& [key, sum] : sum_up()) {
-    all.push_back({std::string(key), sum.low, sum.high, sum.writes, sum.processes, is_hot(key),
-                   sum.kept_by, sum.kept_ms});
-  }
+  for (auto const& [key, sum] : sum_up()) all.push_back(sum_of(key, sum));
   auto const end = all.begin() + static_cast<std::ptrdiff_t>(std::min(most, all.size()));
   std::partial_sort(all.begin(), end, all.end(),
                     [](fleet_sum const& a, fleet_sum const& b) { return a.low > b.low; });
   all.erase(end, all.end());
+  return all;
+}
+
+std::vector<fleet_sum> hot_fleet::hot_and_others() const {
+  std::vector<fleet_sum> all;
+  auto const sums = sum_up();
+  for (auto const& [key, sum] : sums) all.push_back(sum_of(key, sum));
+  for (auto const& [key, one] : hot_) {
+    if (!sums.contains(key)) all.push_back({.key = key, .hot = true});
+  }
+  std::stable_sort(all.begin(), all.end(), [](fleet_sum const& a, fleet_sum const& b) {
+    return std::pair(a.hot, a.low) > std::pair(b.hot, b.low);
+  });
   return all;
 }
 

@@ -1,21 +1,23 @@
-// What the processes of a fleet know together: each of them sums up the newest reports of all, so
-// none is special, and none is missed.
+// The knowledge that the processes of a fleet share: the sum of the newest reports of all. Each
+// process makes it where all hear all (SQLite, memory); elsewhere one collector makes it for all
+// (algo/fleet_collector.hpp).
 //
 // A key that is named has in its process at least `low` reads a second and at most `high`; one that
-// is not has `rest` there at most, of those who report. A process names what may have a hundredth
-// of the threshold there, or threshold ÷ 4n when n processes report and that is less
-// (least_to_name). Who reads no key so often reports nothing, and is not among the n. So in a fleet
-// of up to 25 processes three quarters of the reads of a key that has the threshold are told of, at
-// least, whoever has reported before; in one of up to 100, when all read it alike.
+// is not has `rest` at most in each that reports. A process names the keys that may have a
+// hundredth of the threshold there, or threshold ÷ 4n when n processes report and that is less
+// (least_to_name). One that reads no key so often reports nothing, and is not among the n. So in a
+// fleet of up to 25 processes the reports cover three quarters of the reads of a key at the
+// threshold, at least, whoever has reported before; in one of up to 100, when all read it alike.
 //
 // A key is hot in the fleet as soon as one process says that it is hot there, or three quarters of
-// the threshold are told of and it is not written too often. It cools when no process says so any
-// more, and the sums were below half of that for cool_time. While it is hot each process that keeps
-// it sees all its writes, so the greatest of their numbers is that of all; when nobody keeps it any
-// more nobody sees them. So one that cools by its writes is not hot in the fleet for twice
-// cool_time, whatever is said of it, and for twice that time when it soon cools by them again, up
-// to 64 times. A process that has said nothing for `silence`, or for longer where the fleet is so
-// large that all report seldom (algo/fleet_pace.hpp), is gone.
+// the threshold are told of and it is not written too often (algo/heat.hpp). It cools when no
+// process says so any more, and the sums were below half of that for cool_time; at once if they
+// never made it hot. While it is hot each process that keeps it sees all its writes, so the
+// greatest of their numbers is that of all. One that cooled by its writes has to be calm for twice
+// cool_time at first, whatever is said of it.
+//
+// A hot key keeps no hotter one out. When most_hot keys are hot, the least read one makes room for
+// one that is read twice as much, so that two do not come and go by turns.
 //
 // Pure: no clock, no store. Reports carry no times; they are as old as their coming here.
 #pragma once
@@ -23,73 +25,63 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <herdlock/types.hpp>
 
+#include "algo/fleet_list.hpp"
 #include "algo/fleet_report.hpp"
+#include "algo/heat.hpp"
 
 namespace herdlock::algo {
 
-struct fleet_rules {
+struct fleet_thresholds {
   std::uint64_t threshold = 10'000;  ///< reads a second, of all processes together
   double reads_per_write = 20;       ///< at least; half of it when it is hot
   clock::duration cool_time{0};
   clock::duration silence = std::chrono::seconds(5);  ///< at least
   std::size_t most_hot = 256;
-};
-
-/// Of one key in all processes; in uses a second.
-struct fleet_sum {
-  std::string key;
-  std::uint64_t low = 0;   ///< reads, at least
-  std::uint64_t high = 0;  ///< reads, at most
-  std::uint64_t writes = 0;
-  std::size_t processes = 0;  ///< that name it
-  bool hot = false;
-  std::size_t kept_by = 0;    ///< processes that keep a value of it
-  std::uint64_t kept_ms = 0;  ///< by the one that has kept one longest
-};
-
-struct fleet_change {
-  enum class kind { hot, cooled };
-  kind what;
-  std::string key;
-
-  friend bool operator==(fleet_change const&, fleet_change const&) = default;
-};
-
-/// How a report is taken.
-enum class fleet_hearing {
-  news,
-  old,      ///< it, or a newer one of its process, was here before
-  refused,  ///< not plausible, or of one process too many
+  /// The bound of the reports that are kept, measured as they are sent; they take at most twice
+  /// that in memory. A report that has no room is refused, also of a process that is known: what it
+  /// said before counts until it has been silent for too long. The others count on.
+  std::size_t most_bytes = std::size_t(32) * 1024 * 1024;
 };
 
 class hot_fleet {
  public:
-  static constexpr std::size_t most_processes = 1024;
-
-  explicit hot_fleet(fleet_rules const& rules) : rules_(rules) {}
+  explicit hot_fleet(fleet_thresholds const& thresholds);
 
   /// A process has said this, this one or another.
   fleet_hearing hear(fleet_report report, clock::time_point now);
-  /// What has changed by now.
+  /// The changes up to now. A process that has said nothing for `silence`, or for longer in a fleet
+  /// so large that all report seldom (algo/fleet_pace.hpp), is gone.
   std::vector<fleet_change> advance(clock::time_point now);
+  /// The same with a silence that is known.
+  std::vector<fleet_change> advance(clock::time_point now, clock::duration silence);
+  /// Another one found these keys hot. They stay hot if the next advance() finds that they are read
+  /// at half of what makes a key hot, or that a process says so; else they cool there.
+  void take_over(std::vector<fleet_sum> const& keys, clock::time_point now);
 
   /// A key that may have so many reads a second here is to be named in a report. 1 at least; no
   /// more than least_to_take_part().
-  std::uint64_t least_to_name() const noexcept;
+  std::uint64_t least_to_name() const noexcept { return least_to_name(thresholds_, processes()); }
+  static std::uint64_t least_to_name(fleet_thresholds const& thresholds,
+                                     std::uint64_t processes) noexcept;
   /// The same before anybody has reported.
-  static std::uint64_t least_to_take_part(fleet_rules const& rules) noexcept;
+  static std::uint64_t least_to_take_part(fleet_thresholds const& thresholds) noexcept;
   bool is_hot(std::string_view key) const { return hot_.find(key) != hot_.end(); }
   /// The keys that are read most, by `low`, the first one most.
   std::vector<fleet_sum> top(std::size_t most) const;
+  /// All keys: those that are hot, then the others; each part by `low`.
+  std::vector<fleet_sum> hot_and_others() const;
   std::size_t processes() const noexcept { return members_.size(); }
   std::size_t hot() const noexcept { return hot_.size(); }
+  /// The bytes that the newest reports of all took when they were sent.
+  std::size_t bytes() const noexcept { return bytes_; }
+  /// The bytes that are counted for each process beside its report.
+  static constexpr std::size_t bytes_around = 96;
 
  private:
   struct member {
@@ -97,14 +89,16 @@ class hot_fleet {
     std::size_t bytes;  // as it was sent
     clock::time_point heard;
   };
-  struct hot_key_state {
+  struct hot_key {
+    heat state;
     clock::time_point since;
-    bool by_sums = false;                        // it was, at some time
-    std::optional<clock::time_point> low_since;  // the sums
+    bool by_sums = false;   // it was, at some time
+    bool was_low = false;   // by the sums, at the look before
+    std::uint64_t low = 0;  // reads at least, at that look
   };
-  struct written_key {
-    clock::time_point calm_until;
-    int doublings = 0;  // of the time until then
+  struct hot_time {
+    clock::time_point now;
+    clock::duration took;  // since the look before
   };
   struct key_sum {
     std::uint64_t low = 0, high = 0, rest = 0;
@@ -116,19 +110,26 @@ class hot_fleet {
   using key_sums = std::map<std::string_view, key_sum>;
 
   key_sums sum_up() const;
-  bool is_read(key_sum const& sum, double share) const noexcept;
-  bool has_reads(key_sum const& sum, double share) const noexcept;
-  bool is_written_too_often(key_sum const& sum, double share) const noexcept;
-  clock::duration calm_for(int doublings) const noexcept;
-  void forget_old_writes(std::string_view key, clock::time_point since, clock::time_point now);
-  void cool_by_writes(std::string_view key, clock::time_point now);
-  void find_hot(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
-  void find_cooled(key_sums const& sums, clock::time_point now, std::vector<fleet_change>& out);
+  fleet_sum sum_of(std::string_view key, key_sum const& sum) const;
+  std::vector<fleet_change> look(clock::time_point now);
+  bool is_read(key_sum const& sum) const noexcept;
+  heat_look look_at(key_sum const* sum) const noexcept;
+  bool may_be_hot(std::string_view key) const;
+  bool cools(hot_key& one, key_sum const* sum, hot_time at) const;
+  void find_cooled(key_sums const& sums, hot_time at, std::vector<fleet_change>& out);
+  void find_hot(key_sums const& sums, hot_time at, std::vector<fleet_change>& out);
+  bool make_room(key_sum const& needed, std::vector<fleet_change>& out);
+  void make_hot(std::string_view key, key_sum const& sum, hot_time at);
+  void pass_calm(key_sums const& sums, clock::duration took);
+  void remember_writes(std::string_view key, heat const& state);
 
-  fleet_rules const rules_;
+  fleet_thresholds const thresholds_;
+  heat_limits const limits_;
   std::map<std::uint64_t, member> members_;
-  std::map<std::string, hot_key_state, std::less<>> hot_;
-  std::map<std::string, written_key, std::less<>> written_;  // bounded
+  std::size_t bytes_ = 0;  // of these
+  std::map<std::string, hot_key, std::less<>> hot_;
+  std::map<std::string, heat, std::less<>> written_;  // not hot, were written too often; bounded
+  clock::time_point looked_{};
 };
 
 }  // namespace herdlock::algo

@@ -1,32 +1,35 @@
 #include "algo/hot_key_state.hpp"
 
-#include <algorithm>
-
 namespace herdlock::algo {
 namespace {
 
 constexpr int halves_to_cool = 3;
-constexpr std::uint8_t most_calm_doublings = 6;
 
-double reads_in(clock::duration time, double rate) noexcept {
-  return rate * std::chrono::duration<double>(time).count();
+heat_limits limits_of(hot_thresholds const& thresholds) noexcept {
+  return {.threshold = thresholds.threshold,
+          .reads_per_write = thresholds.reads_per_write,
+          .cool_time = thresholds.half * halves_to_cool,
+          .calm_time = thresholds.half * halves_to_cool,
+          .min_hot_time = thresholds.min_hot_time};
 }
 
-bool written_too_often(hot_uses uses, double reads_per_write) noexcept {
-  return double(uses.reads) < double(uses.writes) * reads_per_write;
+double seconds_of(clock::duration time) noexcept {
+  return std::chrono::duration<double>(time).count();
 }
 
 }  // namespace
 
-void hot_key_state::used(hot_uses uses, clock::duration took, hot_rules const& rules) noexcept {
+void hot_key_state::used(hot_uses uses, clock::duration took,
+                         hot_thresholds const& thresholds) noexcept {
   live_.uses += uses;
   live_.timed_reads = add_up(live_.timed_reads, uses.reads);
-  if (hot_) hot_for_ = add_up(hot_for_, took);
+  if (hot()) hot_for_ = add_up(hot_for_, took);
   // One that was far ahead once is judged anew.
-  if (run_.took >= rules.half) run_ = {};
+  if (run_.took >= thresholds.half) run_ = {};
   run_.reads = add_up(run_.reads, uses.reads);
   run_.took = add_up(run_.took, took);
-  if (double(run_.reads) < reads_in(run_.took, rules.threshold)) run_ = {};
+  auto const limits = limits_of(thresholds);
+  if (!limits.is_read_enough(double(run_.reads), seconds_of(run_.took), 1)) run_ = {};
 }
 
 void hot_key_state::used_at_times_unknown(hot_uses uses) noexcept {
@@ -34,44 +37,28 @@ void hot_key_state::used_at_times_unknown(hot_uses uses) noexcept {
   run_ = {};
 }
 
-bool hot_key_state::deserves(hot_rules const& rules) const noexcept {
-  bool const often = run_.took > clock::duration(0) && run_.reads >= rules.min_reads;
-  return !hot_ && often && calm_after_ == clock::duration(0) &&
-         !written_too_often(in_window(), rules.reads_per_write);
+bool hot_key_state::deserves(hot_thresholds const& thresholds) const noexcept {
+  bool const often = run_.took > clock::duration(0) && run_.reads >= thresholds.min_reads;
+  return often && heat_.may_be_hot() && !limits_of(thresholds).is_written_too_often(in_window(), 1);
 }
 
-void hot_key_state::make_hot() noexcept {
-  hot_ = true;
+void hot_key_state::make_hot(hot_thresholds const& thresholds) noexcept {
+  heat_.make_hot(limits_of(thresholds));
   run_ = {};
-  hot_for_ = cool_for_ = clock::duration(0);
+  hot_for_ = clock::duration(0);
 }
 
-bool hot_key_state::end_half(clock::duration took, hot_rules const& rules) noexcept {
-  bool const written = written_too_often(live_.uses, rules.reads_per_write / 2);
-  bool const hardly_read = double(live_.timed_reads) < reads_in(took, rules.threshold / 2);
+bool hot_key_state::end_half(clock::duration took, hot_thresholds const& thresholds) noexcept {
+  auto const limits = limits_of(thresholds);
+  heat_look const seen{
+      .hardly_read = !limits.is_read_enough(double(live_.timed_reads), seconds_of(took), 0.5),
+      .written_too_often = limits.is_written_too_often(live_.uses, 0.5)};
+  heat_times const times{.took = took, .low_for = took, .hot_for = hot_for_};
   previous_ = live_;
   live_ = {};
-  // Of one that was never hot, writes count in the window alone: the first load of a key is one.
-  bool const was_calm = calm_after_ == clock::duration(0);
-  calm_after_ = std::max(calm_after_ - took, clock::duration(0));
-  if (written && (hot_ || !was_calm)) {
-    calm_after_ = std::max(calm_after_, rules.half * halves_to_cool);
-  }
-  if (!hot_) return false;
-  cool_for_ = written || hardly_read ? add_up(cool_for_, took) : clock::duration(0);
-  bool const cooled = cool_for_ >= rules.half * halves_to_cool && hot_for_ >= rules.min_hot_time;
-  if (!cooled) return false;
-  hot_ = false;
-  bool const was_worth_it = hot_for_ - cool_for_ > next_calm(rules) / 2;
-  if (was_worth_it) doublings_ = 0;
-  if (!written || hardly_read) return true;  // what is hardly read does not come and go
-  calm_after_ = next_calm(rules);
-  doublings_ = std::min<std::uint8_t>(doublings_ + 1, most_calm_doublings);
+  if (!heat_.look(seen, times, limits)) return false;
+  heat_.cool(seen, times, limits);
   return true;
-}
-
-clock::duration hot_key_state::next_calm(hot_rules const& rules) const noexcept {
-  return rules.half * (halves_to_cool << doublings_);
 }
 
 }  // namespace herdlock::algo

@@ -7,7 +7,7 @@
 namespace herdlock::algo {
 namespace {
 
-// Nothing if the time went back. As long as can be if it went on for longer.
+// Nothing if the time went back; the longest duration if more time has passed.
 std::optional<clock::duration> between(clock::time_point from, clock::time_point to) noexcept {
   if (to < from) return std::nullopt;
   clock::rep took = 0;
@@ -18,15 +18,15 @@ std::optional<clock::duration> between(clock::time_point from, clock::time_point
 
 }  // namespace
 
-hot_ledger::hot_ledger(hot_rules const& rules, std::size_t most_hot)
-    : rules_(rules), most_hot_(most_hot) {
+hot_ledger::hot_ledger(hot_thresholds const& thresholds, std::size_t most_hot)
+    : thresholds_(thresholds), most_hot_(most_hot) {
   used_.reserve(most_keys);
 }
 
 hot_half hot_ledger::begin(clock::time_point now) noexcept {
   begun_ = now;
   auto const took = last_ ? between(*last_, now) : std::nullopt;
-  bool const over = took && add_up(live_, *took) >= rules_.half;
+  bool const over = took && add_up(live_, *took) >= thresholds_.half;
   half_ = over ? hot_half::ends : hot_half::goes_on;
   return half_;
 }
@@ -66,8 +66,8 @@ bool hot_ledger::make_room() noexcept {
   return true;
 }
 
-// Of a tick that is held up between begin() and the shards, the reports have uses of more time than
-// it knew of when it began. They are counted to that time here, and the next tick's once more.
+// If a tick is delayed after begin(), the shards report uses of a longer time than it knew of then.
+// So its time goes up to `now` here, and the next tick counts that stretch once more.
 void hot_ledger::advance(clock::time_point now, std::vector<hot_change>& out) noexcept {
   out.clear();
   took_ = last_ ? between(*last_, now) : std::nullopt;
@@ -80,24 +80,24 @@ void hot_ledger::advance(clock::time_point now, std::vector<hot_change>& out) no
 void hot_ledger::judge(known_key const& key, entry& one, std::vector<hot_change>& out) noexcept {
   hot_uses const fresh = std::exchange(one.fresh, {});
   if (took_) {
-    one.state.used(fresh, *took_, rules_);
+    one.state.used(fresh, *took_, thresholds_);
   } else {
     one.state.used_at_times_unknown(fresh);
   }
-  if (!one.state.deserves(rules_)) return;
+  if (!one.state.deserves(thresholds_)) return;
   if (hot_ >= most_hot_) {
     ++refused_;
     return;
   }
   ++hot_;
-  one.state.make_hot();
+  one.state.make_hot(thresholds_);
   out.push_back({hot_change::kind::hot, key.text, key.hash});
 }
 
 void hot_ledger::end_half(std::vector<hot_change>& out) noexcept {
   for (auto at = entries_.begin(); at != entries_.end();) {
     hot_key_state& state = at->second.state;
-    if (state.end_half(live_, rules_)) {
+    if (state.end_half(live_, thresholds_)) {
       --hot_;
       known_key const& key = at->first;
       out.push_back({hot_change::kind::cooled, key.text, key.hash});

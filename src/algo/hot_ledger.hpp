@@ -34,7 +34,7 @@ struct hot_change {
   std::uint64_t hash;
 };
 
-/// What is known of one key.
+/// The counts of one key.
 struct hot_key_report {
   hot_text key;
   std::uint64_t hash;
@@ -52,13 +52,13 @@ class hot_ledger {
   static constexpr std::size_t most_changes = 2 * most_keys;
 
   /// Throws std::bad_alloc.
-  hot_ledger(hot_rules const& rules, std::size_t most_hot);
+  hot_ledger(hot_thresholds const& thresholds, std::size_t most_hot);
 
-  /// Whether this tick ends the half; the shards are to be asked so.
+  /// Begins a tick. Returns whether it ends the half, which the shards are to be told.
   hot_half begin(clock::time_point now) noexcept;
-  /// False: the key is not known, for lack of memory, or since all that are known are hot.
+  /// Returns false if the key is not counted: memory is short, or all known keys are hot.
   bool add(hot_key_id const& key, hot_uses uses) noexcept;
-  /// What has changed, into `out`. REQUIRES: its capacity is most_changes. `now`: after the last
+  /// Writes the changes into `out`. REQUIRES: its capacity is most_changes. `now`: after the last
   /// report.
   void advance(clock::time_point now, std::vector<hot_change>& out) noexcept;
 
@@ -94,10 +94,10 @@ class hot_ledger {
   void judge(known_key const& key, entry& one, std::vector<hot_change>& out) noexcept;
   void end_half(std::vector<hot_change>& out) noexcept;
 
-  hot_rules const rules_;
+  hot_thresholds const thresholds_;
   std::size_t const most_hot_;
   std::map<known_key, entry, by_id> entries_;
-  std::vector<std::uint64_t> used_;  // by the keys that are not hot; only in make_room()
+  std::vector<std::uint64_t> used_;  // uses of the keys that are not hot; only in make_room()
   std::size_t hot_ = 0;
   std::uint64_t refused_ = 0;
 

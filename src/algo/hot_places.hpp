@@ -1,5 +1,5 @@
-// Which keys are hot in this process: those that it counts as hot itself, and those that the fleet
-// has named, in so many places.
+// The keys that are hot in this process: those that it counts as hot itself, and those that the
+// fleet has named, in so many places.
 //
 //   told                         a place is free        all are taken, or others wait
 //   -------------------------    -------------------    ------------------------------------
@@ -42,7 +42,7 @@ class hot_places {
   bool becomes_hot(std::string_view key, std::uint64_t hash, hot_by how);
   /// True when the key gives its place up.
   bool cools(std::uint64_t hash, hot_by how);
-  /// Who takes a place that is free now; nothing when none is, or nobody waits.
+  /// The key that takes a free place now; nothing if no place is free, or no key waits.
   std::optional<named_key> take_free();
 
   bool has(std::uint64_t hash) const { return taken_.contains(hash); }

@@ -15,8 +15,8 @@ std::uint64_t clearly_more_than(std::uint64_t uses) noexcept {
   return add_up(uses, add_up(uses / 8, 4));
 }
 
-// Looking at all counters in vain costs as much as some dozens of uses. The next look is when one
-// has had some more.
+// Looking at all counters in vain costs as much as some dozens of uses. The next look is when a key
+// has some more uses.
 std::uint64_t after_a_vain_look(std::uint64_t had) noexcept {
   return add_up(had, add_up(had / 32, 2));
 }
@@ -107,7 +107,7 @@ hot_shard::index hot_shard::least() const noexcept {
   return static_cast<index>(found - counters_.begin());
 }
 
-// What the sketch had of the key before it had still.
+// The sketch still has the uses that it had of the key before.
 void hot_shard::give_back(counter& one) noexcept {
   sketch_.add(one.hash, (one.fresh + one.live).sum());
   sketch_.add_to_previous(one.hash, one.previous.sum());

@@ -1,12 +1,13 @@
-// What one thread has seen: which keys were used most in the window, and how often.
+// The keys that one thread used most in the window, and how often.
 //
 // 256 keys hold a counter. Each of their uses is counted, so that they are known exactly from the
 // time on when they got it, and within bounds before. All other keys share a sketch, which never
 // says too little: a key that it says clearly more of than the least counter has gets that one.
-// Who loses a counter gives what was counted to the sketch, so no use is ever lost.
+// A key that loses its counter gives its count to the sketch, so no use is ever lost.
 //
 // Bounded in memory, whatever comes: its own size, and the texts of 256 keys. Pure; one caller at a
 // time.
+// Why: docs/decisions/hot-keys.md#counters-that-hold-and-a-sketch
 #pragma once
 
 #include <array>
@@ -43,11 +44,11 @@ class hot_shard {
   /// the sketch counts it.
   void used(hot_key_id const& key, hot_uses uses) noexcept;
 
-  /// What each counter has counted since the last call; returns how many have. If the half ends, it
-  /// becomes the one before, and a key that was not used in it loses its counter.
+  /// Reports what each counter has counted since the last call; returns how many have. If the half
+  /// ends, it becomes the half before, and a key that was not used in it loses its counter.
   std::size_t take(reports out, hot_half half) noexcept;
 
-  /// What the key had in the window, with what was not yet taken.
+  /// The uses of the key in the window, with those that were not yet taken.
   hot_bounds bounds_of(hot_key_id const& key) const noexcept;
 
   /// All uses since ever, of all keys.
@@ -88,8 +89,8 @@ class hot_shard {
   std::array<counter, counters> counters_;
   std::array<index, std::size_t(1) << bucket_bits> buckets_;
   index free_ = 0;
-  // Who has no more than this does not get a counter. It may lag behind the counters, which only
-  // grow until the half ends: then one looks at them all.
+  // A key with no more uses than this gets no counter. The counters only grow until the half ends,
+  // so this may lag behind them: then a look at them all decides.
   std::uint64_t admit_above_ = 0;
   hot_uses total_{};
   std::uint64_t changes_ = 0;

@@ -1,9 +1,9 @@
 // How often each of any number of keys was used in the window, at most: a count-min sketch with
 // conservative update (Estan and Varghese, 2002), of two halves of the window.
 //
-// It never says too little. A key has two cells, and both have at least what the key had; the lower
-// one has less of other keys. A use raises a cell only as far as the key's estimate demands, so
-// that what many rare keys add is about the same everywhere, and ranks stay.
+// The sketch never says too little. A key has two cells, and both have at least what the key had;
+// the lower one has less of other keys. A use raises a cell only as far as the key's estimate
+// demands, so that what many rare keys add is about the same everywhere, and ranks stay.
 //
 // A half of the window is dropped as a whole. Nothing decays: what is made smaller bounds nothing.
 //

@@ -1,4 +1,4 @@
-// What keys are counted by: uses, which are reads and writes apart, and the bounds of a count.
+// The units of counting: uses, which are reads and writes apart, and the bounds of a count.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace herdlock::algo {
 
-// Both stay at the end of the numbers.
+// Both sums stop at the greatest number.
 inline std::uint64_t add_up(std::uint64_t a, std::uint64_t b) noexcept {
   std::uint64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::uint64_t>::max() : sum;
@@ -34,7 +34,7 @@ struct hot_uses {
   friend bool operator==(hot_uses const&, hot_uses const&) = default;
 };
 
-/// At least `low` and at most `high`; a high at the end of the numbers bounds nothing.
+/// A count is at least `low` and at most `high`; the greatest number as `high` bounds nothing.
 struct hot_bounds {
   hot_uses low{};
   hot_uses high{};
@@ -67,7 +67,7 @@ struct hot_key_id {
   }
 };
 
-/// Of the window, the half that counts now.
+/// Whether the half of the window that counts now ends.
 enum class hot_half { goes_on, ends };
 
 }  // namespace herdlock::algo

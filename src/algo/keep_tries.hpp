@@ -21,7 +21,7 @@ class keep_tries {
   static constexpr milliseconds pause{100};
 
   bool may_send(clock::time_point now) const noexcept { return next_ <= now; }
-  /// Its number.
+  /// A read is sent. Returns its number.
   std::uint64_t sent(clock::time_point now) noexcept {
     next_ = now + pause;
     under_way_ = true;

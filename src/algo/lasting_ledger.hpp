@@ -1,4 +1,4 @@
-// What a cache has stored for good: how many entries, and their bytes. Pure.
+// The entries that a cache has stored for good: how many, and their bytes. Pure.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ class lasting_ledger {
     return mine;
   }
 
-  /// How it ended. Whatever has come after it stands.
+  /// The end of a store that admit() has admitted. A later store of the key stands.
   void stored(std::string_view key, ticket const& mine) {
     auto const at = by_key_.find(key);
     if (at == by_key_.end()) return;
@@ -60,11 +60,11 @@ class lasting_ledger {
     there = {*there.stored, 0, there.stored};
   }
 
-  /// It is not there any more.
+  /// The entry is not there any more.
   void gone(std::string_view key) {
     if (auto const at = by_key_.find(key); at != by_key_.end()) erase(at);
   }
-  /// It was not found. True when it is gone: a store that is under way has not arrived.
+  /// The entry was not found. True when it is gone: a store that is under way has not arrived.
   bool missed(std::string_view key) {
     auto const at = by_key_.find(key);
     if (at == by_key_.end()) return true;

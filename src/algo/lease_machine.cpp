@@ -129,10 +129,10 @@ lease_action lease_machine::told_lost() {
 lease_action lease_machine::renew_failed(clock::time_point now, double random) {
   if (over()) return {};
   state_ = lease_state::held;
-  // From a 96th of the term up to a third, so that a store that comes back is asked several times
-  // in what is left of it, however short that is.
+  // The pause goes from a 96th of the term to a third, so that a store that comes back is asked
+  // several times in what is left of it, however short that is.
   clock::duration pause = term_ * (1 << std::min(failures_++, max_backoff_doublings)) / 96;
-  // Whoever answers may not be ready yet, and may have forgotten.
+  // The server that answers may not be ready yet, and may have forgotten.
   if (next_look_in_) {
     pause = std::min(pause, *next_look_in_);
     next_look_in_ = std::min<clock::duration>(*next_look_in_ * 2, term_);

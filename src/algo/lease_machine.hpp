@@ -20,19 +20,19 @@
 
 namespace herdlock::algo {
 
-/// What a grant sent at `sent` proves at most: the ttl less 1 % + 2 ms for clocks that run at
-/// different speeds (the margin of the Redlock description).
+/// The end of what a grant that was sent for at `sent` proves: the ttl less 1 % + 2 ms, for clocks
+/// that run at different speeds (the margin of the Redlock description).
 clock::time_point proved_until(clock::time_point sent, milliseconds ttl);
 
-/// So long before the end the loss is signalled at the latest, since the signal takes time, too: 1
-/// % of the term, between 5 ms and 100 ms; of a term of less than 50 ms, a tenth.
+/// How long before the end the loss is signalled at the latest, since the signal takes time, too: 1
+/// % of the term, between 5 ms and 100 ms; a tenth of a term of less than 50 ms.
 clock::duration loss_lead(milliseconds term);
 
 /// When a store has a new connection, its leases are renewed within so long: another server may
 /// answer there, or one that has forgotten. A tenth of the shortest ttl, at most 1 s.
 clock::duration new_connection_window(milliseconds shortest_ttl);
 
-/// What a grant proves: `ttl` from `since` on.
+/// The time that a grant proves: `ttl` from `since` on.
 struct lease_term {
   clock::time_point since;
   milliseconds ttl;
@@ -50,7 +50,7 @@ struct lease_terms {
   bool renews = true;
 };
 
-/// What the driver is to do now.
+/// The action that the driver takes now.
 struct lease_action {
   enum class kind {
     wait,   ///< call tick() at `at`
@@ -71,8 +71,8 @@ class lease_machine {
   lease_action tick(clock::time_point now);
   /// The holder wants a renewal now, also where none is planned; `wait` when one is under way.
   lease_action renew_now(clock::time_point now);
-  /// The next renewal, if there will be one, is due at `at` at the latest. What is under way does
-  /// not count for it: that may have been sent to the server before. One without an answer is
+  /// The next renewal, if there will be one, is due at `at` at the latest. A renewal under way does
+  /// not count for it: it may have been sent to the server before. A renewal without an answer is
   /// repeated soon: within the window of a new connection, then twice that, and so on. Never
   /// `renew` or `lose`: these come with the next tick.
   lease_action renew_by(clock::time_point at);
@@ -110,8 +110,8 @@ class lease_machine {
   clock::time_point sent_;
   clock::time_point valid_until_;
   clock::time_point renew_at_;
-  std::optional<clock::time_point> renew_by_;    // until one has been sent
-  std::optional<clock::duration> next_look_in_;  // that one has failed: until one is answered
+  std::optional<clock::time_point> renew_by_;    // until a renewal has been sent
+  std::optional<clock::duration> next_look_in_;  // once that has failed: until one is answered
   int failures_ = 0;
 };
 

@@ -51,7 +51,7 @@ loader_verdict load_callers::ended(loader_end how, std::size_t others_waiting) n
   running_ = loader_of::nobody;
   auto const shared = is_calls ? own_answer::shared : own_answer::none;
   if (how == loader_end::value) return {load_end::result, shared};
-  // Of what the cache's own loader could not begin all who wait are told: it is the same for all.
+  // If the cache's own loader could not begin, all who wait are told: it is the same for all.
   bool const is_no_end = was_asked || (is_calls && how == loader_end::unfinished);
   if (!is_no_end) {
     auto const own = is_calls && caller_ended_ ? own_answer::what_it_has : shared;

@@ -1,8 +1,7 @@
 // Whose loader runs for a load, when it is asked to stop, and what becomes of its call.
 //
-// What a call was given is used only while the call runs. So the loader that a call brings runs
-// while that call waits, and the call is answered when it has ended; a loader that may run behind
-// an answer is the cache's own.
+// A call's own loader is used only while the call runs. So it runs while that call waits, and the
+// call is answered when it has ended; a loader that may run behind an answer is the cache's own.
 //
 //   next ──┬─ a call's ── begun ──> it runs ──┬─ value ──> everyone's answer, and stored
 //          │            └ missed ─> next      ├─ error ──> everyone's, shared with other processes
@@ -14,6 +13,7 @@
 // who wait in this process, and is asked to stop when there are none.
 //
 // Pure: the runtime knows the callers and their order, and says of them what is asked here.
+// Why: docs/decisions/cache.md#a-calls-loader-runs-while-the-call-does
 #pragma once
 
 #include <cstddef>
@@ -44,14 +44,14 @@ enum class loader_end {
   unfinished,  ///< it was destroyed, or could not begin
 };
 
-/// What the end of a loader is for the load.
+/// The meaning of a loader's end for the load.
 enum class load_end {
   result,   ///< its value or its error is the load's
-  next,     ///< it is no end: whoever is next loads, under the same claim
+  next,     ///< it is no end: the next caller loads, under the same claim
   nothing,  ///< it is no end, and nobody else is there: nothing is shared, the claim is given back
 };
 
-/// What the call gets whose loader ended.
+/// The answer to the call whose loader ended.
 enum class own_answer {
   none,         ///< it was the cache's loader
   shared,       ///< the answer of the load, as all others
@@ -71,7 +71,7 @@ struct loader_verdict {
   own_answer call = own_answer::shared;
 };
 
-/// What the cache has to load with.
+/// The loaders that a load can use.
 struct loader_settings {
   bool has_owned = false;      ///< the cache has a loader of its own
   bool behind_answer = false;  ///< the load is behind an answer, or may be

@@ -52,7 +52,7 @@ struct health_options {
   milliseconds longest_pause{1000};
 };
 
-/// What to do with a request while the store may be failing.
+/// The use of a store that may be failing, for one request.
 enum class store_use {
   ask,             ///< it works as far as we know
   skip,            ///< it failed a moment ago

@@ -335,7 +335,7 @@ load_plan load_machine::everyone_left() {
     case state::claiming:
     case state::clearing:
     case state::returning:
-      // Whoever joined would begin the loader of a call that is over.
+      // A caller that joined now would begin the loader of a call that is over.
       return {.detach = settings_.caller_waits};
     default:
       return {};
@@ -344,7 +344,7 @@ load_plan load_machine::everyone_left() {
 
 load_plan load_machine::voided() {
   outdated_ = state_ == state::claiming;
-  // What he has is no answer any more: he waits as at a miss. One who has left does not.
+  // The caller's copy is no answer any more: he waits as at a miss. One who has left does not.
   if (settings_.caller_waits && settings_.behind_answer) abandoned_ = false;
   if (state_ != state::loading || claim_ != claim::held) return {.detach = true};
   // The put or invalidate voids the claim in the store, if it gets there; giving the claim up now

@@ -31,11 +31,11 @@ enum class load_waiting { watch, back_off };
 
 struct load_settings {
   milliseconds claim_ttl;
-  /// After it the claim is not extended any more, and an unguarded load is not joined any more.
+  /// The time after which the claim is not extended, and an unguarded load is not joined any more.
   milliseconds max_load_time;
   load_waiting waiting;
-  /// Its caller has an answer already, so it loads with nobody waiting; only where another is at
-  /// it, or without a claim, it does not.
+  /// The caller of the load has an answer already, so the load goes on with nobody waiting; only
+  /// where another is at it, or without a claim, it does not.
   bool behind_answer = false;
   /// The same, but its caller waits for its own loader, and for nothing else: it does not wait for
   /// a slot, and once he has left it does not begin to load. REQUIRES: behind_answer.
@@ -44,8 +44,8 @@ struct load_settings {
   milliseconds store_patience{100};  ///< how long a known result waits for the store's answer
 };
 
-/// What the runtime is to start. At most one per plan, and (but for `extend`, which runs beside
-/// the loader) one at a time.
+/// The call that the runtime is to start. At most one per plan, and (but for `extend`, which runs
+/// beside the loader) one at a time.
 enum class load_call {
   none,
   take_slot,       ///< queue for a load slot of the kind guard() says; answer with slot_granted
@@ -60,7 +60,7 @@ enum class load_call {
   give_up,      ///< cache_store::fail with no back-off: nobody is told anything, the next may load
 };
 
-/// Which of the things the runtime holds is everyone's answer.
+/// The thing that the runtime holds and that is everyone's answer.
 enum class load_answer {
   found,         ///< the entry that claim or watch brought
   shared_error,  ///< the error of another's load, as the store brought it
@@ -79,7 +79,7 @@ struct load_plan {
   bool clean_up = false;     ///< the claim may still stand: end it in the background
 };
 
-/// What the loader came back with.
+/// The result with which the loader came back.
 enum class load_result {
   storable,    ///< a value, or "there is no such thing", with its encoding
   unstorable,  ///< a value that is too large or cannot be encoded
@@ -120,8 +120,8 @@ class load_machine {
   /// The store said something that is no trouble of its own (wrong_type, canceled, …): the answer.
   load_plan refused();
 
-  /// After `next` it loads on, and is told once more. A loader that is begun behind the loss of the
-  /// claim does not exist: the plan that said so has ended those who wait.
+  /// The loader has ended. After `next` it loads on, and this is called again. No loader begins
+  /// behind the loss of the claim: the plan that said so has ended those who wait.
   load_plan loader_done(load_result what, clock::time_point now);
   load_plan extend_renewed();
   load_plan extend_lost();
@@ -132,11 +132,11 @@ class load_machine {
   /// due() has come.
   load_plan timer(clock::time_point now);
 
-  /// By a caller who has no answer.
+  /// A caller who has no answer has joined.
   void joined() { abandoned_ = false; }
-  /// The last of those who wait left. A loader that runs is not this machine's matter
-  /// (load_callers); anything else ends, but for what is loaded behind an answer. What has not
-  /// begun is not joined any more when its caller was to wait for it.
+  /// The last caller that waited has left. A loader that runs is not this machine's matter
+  /// (load_callers); anything else ends, but for what is loaded behind an answer. A load that has
+  /// not begun is not joined any more if its caller was to wait for it.
   load_plan everyone_left();
   /// put or invalidate through this very cache: what is being loaded is out of date, and a claim
   /// that is on its way may have looked before it: such a claim is given back for another look.

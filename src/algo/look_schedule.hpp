@@ -37,9 +37,9 @@ class look_schedule {
   /// When a look is to be sent; nothing: none is needed, or one is under way.
   std::optional<clock::time_point> due() const noexcept { return due_; }
 
-  /// Once more without a loss in between: nothing changes.
+  /// The subscription is up. Calls without a loss in between change nothing.
   void subscribed(clock::time_point now, double part) noexcept;
-  /// What is told from now on is lost.
+  /// The subscription has ended: what is told from now on is lost.
   void lost() noexcept;
   /// Something was told, with that number.
   void heard(std::uint64_t number, clock::time_point now, double part) noexcept;

@@ -11,9 +11,9 @@
 
 namespace herdlock::algo {
 
-/// Not used again by one machine.
+/// The number of a connection. One machine does not use it again.
 enum class near_connection : std::uint64_t {};
-/// What was read over one connection since it came up, or was flushed last. Never used again.
+/// The values read over one connection since it came up, or was flushed. Never used again.
 enum class near_generation : std::uint64_t {};
 
 /// Whether keys can move from one server to another (a cluster).
@@ -23,10 +23,10 @@ struct near_settings {
   /// How old a served value can be, at most, where pushes do not come; more than 0.
   milliseconds max_staleness{1000};
   near_servers servers = near_servers::one;
-  /// Of each entry, from its read on.
+  /// The longest life of each entry, from its read on.
   std::optional<milliseconds> max_age = std::nullopt;
-  /// Where the server refuses to push, entries live so long, and may be out of date for as long.
-  /// Nothing: there are none.
+  /// If the server refuses to push, entries live so long, and may be out of date for as long.
+  /// Nothing: then there are none.
   std::optional<milliseconds> untracked_age = std::nullopt;
   std::size_t stripes = 4096;  ///< of stamps, 1 or more; 16 bytes each
 };
@@ -51,7 +51,7 @@ struct near_action {
 };
 using near_plan = std::vector<near_action>;
 
-/// Of a read that may fill. Opaque.
+/// The stamp of a read that may fill. Opaque.
 struct near_stamp {
   near_connection connection{};
   near_generation values{};
@@ -60,7 +60,7 @@ struct near_stamp {
   clock::time_point sent{};
 };
 
-/// What a read brought.
+/// The answer to a read.
 struct near_answer {
   enum class found {
     value,
@@ -68,7 +68,7 @@ struct near_answer {
     support,  ///< values rest on it: max_age is theirs, and would end them all at one instant
   };
 
-  near_connection from{};  ///< who answered: after MOVED or ASK another than was asked
+  near_connection from{};  ///< the one that answered: after MOVED or ASK not the one asked
   found what = found::value;
   /// The time left to the key, of the same transaction (PTTL); nothing: it does not expire.
   std::optional<milliseconds> left = std::nullopt;
@@ -80,7 +80,7 @@ struct near_entry {
   clock::time_point expires{};
   /// When the entry ends in the store, as far as the server says; later or the same.
   clock::time_point ends = clock::time_point::max();
-  /// From here on one look is let through to the store, while the others are served.
+  /// The time from which on one look is let through to the store, while the others are served.
   clock::time_point due = clock::time_point::max();
 };
 

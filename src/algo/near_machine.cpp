@@ -128,7 +128,7 @@ near_plan near_machine::drop_all() {
   return out;
 }
 
-// What is on its way from the old owner is from before the move.
+// Values on their way from the old owner are from before the move.
 near_plan near_machine::slot_moved(std::uint16_t slot) {
   stamps_.all_changed();
   return {{.what = action::drop_slot, .slot = slot}};

@@ -1,5 +1,5 @@
-// What of the values that a process has read it may keep and serve, although others write: the
-// coherence of one near cache, over one server or the nodes of a cluster.
+// The coherence of one near cache, over one server or the nodes of a cluster: which of the values
+// that a process has read it may keep and serve, although others write.
 //
 //   read_sent ──▶ stamp ──▶ the read, on the wire ──▶ fill(stamp) ──▶ near_entry, or refused
 //   push, own write, flush, moved slot ──▶ what to drop, and stamps that do not match any more
@@ -14,7 +14,7 @@
 // connection that was lost and one that hangs end any number of entries at once, those included
 // that are inserted afterwards. The table removes them when it likes.
 //
-// What the driver owes: it calls on one executor, and applies the actions of a plan in their order
+// The driver's duties: it calls on one executor, and applies the actions of a plan in their order
 // and before the next event. It sends a read after read_sent(), a PING after its action, and
 // inserts what fill() admits before the next event. Key, database, user and codec are the same for
 // all of one machine: others have another one, and another table.
@@ -25,6 +25,7 @@
 // fill() and fence() bound what is not seen of slots. A push is never an order to read.
 //
 // Pure: no clock, no connection, no value.
+// Why: docs/decisions/near-cache.md#the-near-cache-is-a-machine
 #pragma once
 
 #include <algorithm>
@@ -44,10 +45,10 @@ namespace herdlock::algo {
 /// whoever makes them. Never with NOLOOP: others of this process write over it, too.
 std::span<std::string_view const> near_tracking_command() noexcept;
 
-/// Connections that one machine knows at a time. What is read over one more is not kept.
+/// Connections that one machine knows at a time. Values that are read over one more are not kept.
 inline constexpr std::size_t most_near_connections = 1024;
 
-/// Events of connections that it does not know, or not any more, are late: they admit nothing.
+/// Events of connections that it does not know, or no more, are late: they admit nothing.
 class near_machine {
  public:
   explicit near_machine(near_settings settings) : settings_(settings), stamps_(settings.stripes) {}
@@ -56,16 +57,16 @@ class near_machine {
 
   // A connection's life.
 
-  /// It is up, and near_tracking_command() is to be sent after `now`. Nothing: there are too many.
+  /// A connection is up; near_tracking_command() is to be sent after `now`. Nothing: too many are.
   std::optional<near_connection> connected(clock::time_point now);
   /// The server's answer to the command: OK. Reads that are sent from now on may fill.
   near_plan tracking_on(near_connection which);
   near_plan tracking_refused(near_connection which);
-  /// It ended, or its server is not the one any more that the keys are read from.
+  /// The connection ended, or its server is not the one any more that the keys are read from.
   near_plan lost(near_connection which, clock::time_point now);
   near_coverage coverage(near_connection which) const;
 
-  // What the server pushes, and its PONG.
+  // The pushes of the server, and its PONG.
 
   /// One push, with the keys that it names.
   near_plan invalidated(near_connection which, std::span<std::string_view const> keys,
@@ -92,9 +93,9 @@ class near_machine {
 
   // Our own writes: whatever changes the key. Nothing of it is kept in between.
 
-  /// It is about to be sent.
+  /// The write is about to be sent.
   near_plan write_sent(std::string_view key);
-  /// It was answered, has failed, or nobody waits for it any more; before its caller is told.
+  /// The write was answered, has failed, or is not waited for any more; before its caller is told.
   void write_ended(std::string_view key) { stamps_.write_ended(key); }
   /// We change everything (SWAPDB): when that is sent, and when it was answered. Or: the cache is
   /// closed.

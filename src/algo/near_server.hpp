@@ -24,22 +24,22 @@ class near_server {
   void cover(near_coverage how, near_plan& out);
   near_coverage coverage() const noexcept { return coverage_; }
 
-  /// Whatever was read over it is not served any more, and what is on its way is not kept.
+  /// Values that were read over it are not served any more, and those on their way are not kept.
   void end(near_plan& out) const;
-  /// The same, and what is read from now on may be kept.
+  /// The same; values that are read from now on may be kept.
   void renew(near_plan& out);
   /// The same for negative entries alone, where a slot may move.
   void renew_negatives(near_plan& out);
 
   std::optional<near_stamp> stamp(std::uint64_t of_key, clock::time_point now) const;
-  /// Of an answer to a read under this stamp; the stamp of the key is another's to compare.
+  /// The entry for an answer to a read under this stamp; others compare the stamp of the key.
   std::optional<near_entry> entry(near_stamp const& stamp, near_answer const& answer,
                                   clock::time_point now) const;
 
   void push_handled(near_plan& out);
   void pong(std::uint64_t number, std::uint64_t pushes_before, near_plan& out);
-  /// Whatever was read over it is not served any more. What is read from now on may be, once a
-  /// later PING is answered.
+  /// Values that were read over it are not served any more. Later reads may be, once a later PING
+  /// is answered.
   void ping_refused(std::uint64_t number, clock::time_point now, near_plan& out);
   /// A PING, if one is due.
   void regular_ping(clock::time_point now, near_plan& out);
@@ -47,7 +47,7 @@ class near_server {
   clock::time_point trusted_until() const noexcept { return trust_.until(); }
 
   /// True: a PING is sent whose answer proves all that was acknowledged before; fence_waits() until
-  /// then. False: it would prove nothing in time; whatever was read before is dropped instead.
+  /// then. False: it would prove nothing in time; what was read before is dropped instead.
   bool fence(clock::time_point now, near_plan& out);
   bool fence_waits() const noexcept { return trust_.believed() < fence_ping_; }
   /// No answer in time. As if fence() had been false.

@@ -1,4 +1,4 @@
-// What a read must still match when its value is to stay in the near cache.
+// The stamp that a read must still match when its value is to stay in the near cache.
 //
 //   1. the read of k is sent                    it takes a stamp
 //   2. k is written, and its push arrives       the push changes the stamp of k
@@ -27,7 +27,7 @@ class near_stamps {
   /// `stripes`: 1 or more.
   explicit near_stamps(std::size_t stripes) : stripes_(stripes) {}
 
-  /// Of a key, now. To be taken before the read is sent.
+  /// The stamp of a key now, to be taken before the read is sent.
   std::uint64_t of(std::string_view key) const;
   /// Whether what was read under this stamp may be inserted now. The insert has to follow before
   /// anything else is told to this object: whoever checks first and inserts later inserts the past.

@@ -5,6 +5,7 @@
 
 namespace herdlock::algo {
 
+// Why: docs/stores/redlock.md#redlock-believes-the-median-clock
 // The median: a minority of wrong clocks, ahead or behind, does not move it out of the right ones.
 std::optional<std::int64_t> node_clocks::latest_believed() const {
   std::vector<std::int64_t> all;

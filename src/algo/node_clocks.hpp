@@ -1,5 +1,5 @@
-// What the clocks of several nodes say together. One that is hours ahead of the others is wrong:
-// it is not followed.
+// The time that the clocks of several nodes tell together. A clock that is hours ahead of the
+// others is wrong: it is not followed.
 //
 // Pure: no clock, no socket.
 #pragma once
@@ -19,9 +19,9 @@ class node_clocks {
   /// `ahead`: of our clock, in microseconds. A node's last word counts.
   void heard(std::size_t node, std::int64_t ahead) { heard_[node] = ahead; }
 
-  /// Of those that are believed, the furthest ahead of ours; 0 until a majority is heard.
+  /// How far the furthest believed clock is ahead of ours; 0 until a majority is heard.
   std::int64_t ahead() const;
-  /// Those that are not, once a majority is heard.
+  /// The nodes whose clocks are not believed, once a majority is heard.
   node_set disbelieved() const;
 
  private:

@@ -6,7 +6,7 @@
 //   (1) a majority of nodes is ours and returned at most T, and
 //   (2) a majority of nodes is ours and its counters have reached T.
 // Two majorities share a node. At the one that the next holder's (1) shares with this holder's (2)
-// the next holder comes later, finds at least T and returns more: its token is greater. Where all
+// the next holder comes later, finds at least T and returns more: its token is greater. If all
 // counters agree, the usual case, both majorities are the first answers: one round trip. Else the
 // counters that lag are raised, compared with the owner in the same step at the node, and later
 // answers may settle it sooner: with all nodes' answers the median needs no raising. Nothing is
@@ -16,6 +16,7 @@
 //
 // Pure: no clock, no socket. Answers may come in any order, late, or never; each node's first
 // counts.
+// Why: docs/stores/redlock.md#a-majoritys-token-in-one-round
 #pragma once
 
 #include <array>
@@ -28,8 +29,8 @@
 namespace herdlock::algo {
 
 inline constexpr std::size_t max_quorum_nodes = 15;
-/// In microseconds, which counters begin with. What is further ahead than the others by more comes
-/// from a clock that is, or once was, wrong.
+/// Counters begin with a time in microseconds. A counter that is ahead of the others by more than
+/// this comes from a clock that is, or once was, wrong.
 inline constexpr std::int64_t far_ahead = std::int64_t{3600} * 1'000'000;
 using node_set = std::bitset<max_quorum_nodes>;
 
@@ -42,7 +43,7 @@ struct node_grant {
   milliseconds left;      ///< at least so much from the time the request was sent
 };
 
-/// What the driver is to do now.
+/// The action that the driver takes now.
 struct quorum_action {
   enum class verdict {
     none,     ///< wait
@@ -111,7 +112,7 @@ class quorum_grant {
   milliseconds left_{0};
 };
 
-/// What a majority says to a yes-or-no question (renew, release).
+/// The answer of a majority to a yes-or-no question (renew, release).
 class quorum_tally {
  public:
   enum class verdict {

@@ -23,7 +23,7 @@ void store_clock::told(store_time said, clock::time_point sent, clock::time_poin
   sample const now{clock::duration(said) - middle, error, answered};
   if (sample_) {
     auto const old_error = sample_->error + drift(answered - sample_->taken);
-    // The better of two that can both be true. Where they cannot, a clock was set: the new one.
+    // The better of two that can both be true. If they cannot, a clock was set: the new one.
     bool const agree = distance(sample_->ahead, now.ahead) <= old_error + error;
     if (agree && old_error <= error) {
       sample_->error = old_error;
@@ -72,10 +72,10 @@ milliseconds refresh_below(entry_header const& header, entry_times const& times,
   auto const grace = std::min(header.grace, limits::max_ttl - ttl);
   auto const in_grace = grace + std::min(late_write, ttl / 4);
   bool const expired = header.state == header_state::expired;
-  // Whoever made it stale may have kept it for longer than its own grace.
+  // The process that made it stale may have kept it for longer than its own grace.
   if (expired && times.ends == cannot_be_judged) return limits::max_ttl;
   if (!expired && now >= times.expires) return in_grace;
-  // One that `expire` made stale may be kept for longer than its own grace.
+  // An entry that `expire` made stale may be kept for longer than its own grace.
   auto const measured = std::chrono::duration_cast<milliseconds>(times.ends - now);
   auto const left = std::clamp(measured, milliseconds{0}, ttl + grace);
   auto const below = left + std::clamp((ttl + grace - left) / 2, milliseconds{1}, refreshed_by);

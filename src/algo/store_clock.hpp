@@ -43,9 +43,9 @@ class store_clock {
   std::optional<sample> sample_;
 };
 
-/// Of an entry, on the clock of this process. Where it is not known when the entry was made it is
-/// fresh until the store drops it, and so is one without a grace where the store's clock is not
-/// known. One with a grace cannot be judged then: it is dead (cannot_be_judged).
+/// The times of an entry on the clock of this process. If it is not known when the entry was made,
+/// it is fresh until the store drops it; so is an entry without a grace, if the store's clock is
+/// not known. An entry with a grace cannot be judged then: it is dead (cannot_be_judged).
 entry_times times_of(entry_header const& header, store_clock const& clock_of_store);
 
 /// When an entry that cannot be judged has expired and ended.

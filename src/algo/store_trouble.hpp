@@ -1,4 +1,4 @@
-// What one failure of a store says of the requests that come next.
+// The meaning of one failure of a store for the requests that come next.
 //
 //   what failed     it could not be reached,  it did not answer,   it refused this key: no rights,
 //                   or refuses all of these   or the kernel says   no sense in its answer, a bound,
@@ -20,7 +20,7 @@
 
 namespace herdlock::algo {
 
-/// What a load asks of a store.
+/// A step that a load asks of a store.
 enum class store_step {
   read,
   claim,
@@ -30,7 +30,7 @@ enum class store_step {
   end,  ///< of a claim, without a value
 };
 
-/// Which requests would meet the same trouble.
+/// The requests that would meet the same trouble.
 enum class trouble_scope {
   none,    ///< it is an answer
   key,     ///< those for this key

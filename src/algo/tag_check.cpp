@@ -85,7 +85,7 @@ tag_check::known_tag const* tag_check::find(std::string_view tag, clock::time_po
   return counts ? &known : nullptr;
 }
 
-// What is read of a forgotten tag counts if it was asked for behind the last change of any of them.
+// A read of a forgotten tag counts if it was sent after the last change of any forgotten tag.
 tag_check::known_tag* tag_check::make(std::string_view tag) {
   auto const at = known_.find(tag);
   if (at != known_.end()) return &at->second;

@@ -1,4 +1,4 @@
-// What a process knows of its tags, and what an entry with tags is worth by that.
+// The tags as a process knows them, and the worth of an entry by its tags.
 //
 //   the entry's generations        the tag's record      the entry
 //   ---------------------------    ------------------    -------------------------------
@@ -38,15 +38,15 @@ namespace herdlock::algo {
 /// A tag's record as a store has it.
 struct tag_record {
   tag_generations now;
-  bool made_stale = false;  ///< by expire_tag; who loads makes another
+  bool made_stale = false;  ///< by expire_tag; the next load makes another
   clock::time_point ends;
 };
 
-/// From the best to the worst, and `ask`: some record is to be read first.
+/// The verdicts from the best to the worst, and `ask`: some record is to be read first.
 enum class tag_verdict { fresh, stale, gone, ask };
 
-/// Those of all tags of an entry: the worst counts. One that nothing is known of may be worse than
-/// each but `gone`.
+/// The verdicts of all tags of an entry: the worst counts. A tag that nothing is known of may be
+/// worse than each but `gone`.
 class tag_verdicts {
  public:
   void add(tag_verdict one) noexcept;
@@ -57,14 +57,14 @@ class tag_verdicts {
   bool asks_ = false;
 };
 
-/// What is to be done before a load begins.
+/// The step that a tag needs before a load begins.
 enum class tag_need {
   none,   ///< the generations are known
   read,   ///< the record
   write,  ///< the record: it is missing, was made stale, or ends too soon
 };
 
-/// Of an entry that is to be: when its load was asked for, and until when it may be there.
+/// The life of an entry to be: when its load was asked for, and until when it may be there.
 struct entry_span {
   clock::time_point asked;
   clock::time_point ends;
@@ -90,7 +90,7 @@ class tag_check {
   /// The same for all tags: somebody may have.
   void changed_all(clock::time_point now) { asked_since_ = now; }
 
-  /// Of an entry that was here at `came`.
+  /// The verdict on an entry that was here at `came`.
   tag_verdict judge(std::vector<entry_tag> const& tags, clock::time_point came,
                     clock::time_point now) const;
   tag_verdict judge(entry_tag const& one, clock::time_point came, clock::time_point now) const;
@@ -110,7 +110,7 @@ class tag_check {
   std::size_t looked_for_room() const noexcept { return hand_.looked(); }
 
  private:
-  /// What this process has done to a tag itself.
+  /// The changes that this process itself has made to a tag.
   struct own_changes {
     clock::time_point last = clock::time_point::min();
     clock::time_point end = clock::time_point::min();

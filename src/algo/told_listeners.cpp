@@ -23,7 +23,7 @@ std::int64_t told_listeners::from() const noexcept {
 void told_listeners::tell(told_rows const& found) {
   auto const all = all_;
   for (auto const& one : all) {
-    // It came later, and what was before `from` is still to be asked for.
+    // The listener came later, and rows before `from` are still to be asked for.
     if (one->heard < found.from) continue;
     auto const heard = std::exchange(one->heard, std::max(one->heard, found.through));
     for (auto const& row : found.rows) {

@@ -5,7 +5,7 @@
 namespace herdlock::algo {
 namespace {
 
-// One statement of each process in a pause need not be spread.
+// A single statement of each process in a pause need not be spread.
 constexpr double not_spread = 0.5;
 
 }  // namespace

@@ -33,19 +33,19 @@ struct leave_action {
   std::optional<std::int64_t> dropped{};             ///< will never be sent
 };
 
-/// All numbers are the driver's, each for one leave, and rise. What was sent is answered() or
-/// failed(), unless clear() came first.
+/// All numbers are the driver's, each for one leave, and rise. A leave that was sent is answered()
+/// or failed(), unless clear() came first.
 class unanswered_leaves {
  public:
   /// Somebody stops waiting.
   leave_action begin(std::int64_t number);
   /// The server has answered, whatever.
   leave_action answered();
-  /// It has not, or refuses.
+  /// The server has not answered, or refuses.
   leave_action failed(std::int64_t number);
   /// The pause is over.
   leave_action tick();
-  /// Its waiter is back: it is not sent any more.
+  /// The leave's waiter is back: it is not sent any more.
   void forget(std::int64_t number) { kept_.erase(number); }
   /// The session is over, and its queue entries with it.
   void clear();

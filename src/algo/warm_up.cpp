@@ -12,7 +12,7 @@ void warm_up::want(std::vector<wish> const& wishes) {
     if (known != keys_.end() && known->second.from_ms >= one.from_ms) continue;
     auto const old = before.find(one.key);
     state next = old != before.end() ? old->second : state();
-    // What was there in time for one may not be there for the other.
+    // A value that was there in time for one rule may not be there for the other.
     if (next.from_ms < one.from_ms) next.is_done = false;
     next.from_ms = one.from_ms;
     keys_[one.key] = next;
@@ -30,7 +30,7 @@ std::vector<std::string> warm_up::take_due(std::uint64_t now_ms) {
   std::vector<std::string> due;
   for (auto& [key, one] : keys_) {
     if (under_way_ >= most_under_way) break;
-    // One that is further away was set before the clock was.
+    // A time that is further away was set before the clock was.
     bool const is_later = one.next_ms > now_ms && one.next_ms - now_ms <= longest_pause_ms;
     if (one.is_done || one.is_under_way || is_later) continue;
     due.push_back(key);

@@ -1,4 +1,4 @@
-// Which keys are to be loaded before people need them, and when.
+// The keys that are to be loaded before people need them, and when.
 //
 // A key may be wanted from a time to come. It is loaded beforehand, and again shortly before that
 // time and once it has come, since its entry may have ended meanwhile; a load that fails is tried
@@ -20,7 +20,7 @@ namespace herdlock::algo {
 
 class warm_up {
  public:
-  /// After a load that failed, and twice as long after each further one, up to the longest.
+  /// The pause after a load that failed; twice as long after each further one, up to the longest.
   static constexpr std::uint64_t pause_ms = 1000;
   static constexpr std::uint64_t longest_pause_ms = 60'000;
   static constexpr std::size_t most_under_way = 32;
@@ -31,12 +31,12 @@ class warm_up {
     std::uint64_t from_ms = 0;  ///< when it has to be there; 0: since ever
   };
 
-  /// These from now on, no others. Of several for one key the latest time counts.
+  /// Wants these keys from now on, no others. For a key with several times the latest counts.
   void want(std::vector<wish> const& wishes);
-  /// All of them anew: by another loader.
+  /// All keys are to be loaded anew: by another loader.
   void begin_anew();
 
-  /// Those whose load is to begin. Each of them has to be told to loaded().
+  /// The keys whose load is to begin. loaded() has to be called for each of them.
   std::vector<std::string> take_due(std::uint64_t now_ms);
   void loaded(std::string_view key, loading how, std::uint64_t now_ms);
   /// When take_due() has something; nothing: not before one that is under way has ended.
@@ -52,7 +52,7 @@ class warm_up {
   };
 
   std::map<std::string, state, std::less<>> keys_;
-  std::size_t under_way_ = 0;  // also of those that nobody wants any more
+  std::size_t under_way_ = 0;  // loads, also of keys that nobody wants any more
 };
 
 }  // namespace herdlock::algo

@@ -76,7 +76,7 @@ flight_entry single_flight_core::join(std::string_view key, std::shared_ptr<flig
     mine.stage_ = flight_joiner::stage::left;
     return {flight_entry::role::refused, 0, {}, refusal(reply.outcome, key, flights.bounds())};
   }
-  mine.stage_ = flight_joiner::stage::seated;
+  mine.stage_ = flight_joiner::stage::in_flight;
   mine.flight_ = reply.ticket.flight.value;
   mine.slot_ = reply.ticket.slot;
   mine.visit_ = reply.ticket.visit;

@@ -134,8 +134,8 @@ void acquire_op::on_grant(grant const& granted) {
     sent_ = granted.term->since;
     first_ttl_ = std::min(granted.term->ttl, options_.ttl);
   }
-  // A grant that came out of a queue or after a retry may be nearly over. Then it is renewed first,
-  // so that the caller gets a lease worth having.
+  // A grant that came out of a queue or after a retry may be nearly over.
+  // Why: docs/decisions/lease.md#late-grants-are-proved
   if (!is_worth_having()) return prove(granted.fencing);
   hand_out(granted.fencing);
 }
@@ -223,6 +223,7 @@ void acquire_op::hand_out(fencing_token fencing) {
   finish(std::move(lease));
 }
 
+// Why: docs/decisions/lease.md#cancelling-answers-at-once
 void acquire_op::clean_up() {
   if (restoring_) return;
   auto const request = unknown_ ? arrival::may_be_late : arrival::in_order;

@@ -1,4 +1,5 @@
 // What caches count, and warn of: each for itself, and all of one store together.
+// Why: docs/decisions/library.md#figures-are-counted-in-place
 #pragma once
 
 #include <atomic>

@@ -188,6 +188,7 @@ void election_core::acquire() {
   op->start();
 }
 
+// Why: docs/decisions/election.md#a-candidate-reports-trouble
 void election_core::on_acquired(std::uint64_t round, result<acquired> got) {
   if (got.has_error()) {
     bool const passes = runtime::may_pass(got.error()) || got.error() == errc::overloaded;

@@ -33,9 +33,8 @@ bool is_over(std::future<void> const& ended) {
   return ended.wait_for(milliseconds{0}) == std::future_status::ready;
 }
 
-// OpenSSL frees what it has by a handler of atexit() that it registers at its first use: behind a
-// program's static objects, so that it runs before their destructors, in which stores still speak
-// TLS. Its first call says that it is not to. What it has goes with the process, as everything.
+// OpenSSL is not to clean up at exit, before the destructors of static objects: stores still speak
+// TLS there. Why: docs/decisions/library.md#static-objects-end-as-others-do
 // Client libraries (of MySQL, PostgreSQL) use it as well, so it is asked for by its name: null
 // where it is not part of the program. Before the program's own objects are made.
 [[gnu::constructor(101)]] void keep_openssl_to_the_end() {

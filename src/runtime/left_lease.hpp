@@ -7,6 +7,7 @@
 //   as done:  herdlock-done:MILLISECONDS:LABEL:SECRET
 //
 // Older versions show the whole label; to other clients it is an owner as any.
+// Why: docs/decisions/lease.md#a-left-lease-has-another-owner
 #pragma once
 
 #include <algorithm>

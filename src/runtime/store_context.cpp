@@ -82,6 +82,7 @@ store_context::store_context(std::shared_ptr<runtime::io_runner> runner,
                              std::shared_ptr<runtime::store_core> core)
     : runner_(std::move(runner)), core_(std::move(core)) {}
 
+// Why: docs/decisions/library.md#handles-close-the-store
 store_context::~store_context() {
   if (core_->inherited()) {
     leave_to_parent(std::move(core_));

@@ -40,6 +40,7 @@ class clean_up_job final : public closing_listener,
                             self->request_ != arrival::late_after_release;
       // Over a connection that was lost meanwhile, its own request may come late.
       if (reply.has_error()) self->late_until_ = std::max(self->late_until_, now + late_arrival);
+      // Why: docs/decisions/lease.md#not-held-is-no-proof
       bool const enough = released || (reply.has_value() && now >= self->late_until_);
       bool const again = !enough && now < self->until_ && !self->home_->closing();
       if (again) self->again();

@@ -1,5 +1,6 @@
 // All held leases of one store by the time at which their machine wants to be asked next, over one
 // timer. Renewals that fall due together leave together.
+// Why: docs/decisions/lease.md#one-timer-for-each-store
 #pragma once
 
 #include <memory>

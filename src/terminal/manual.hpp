@@ -1,5 +1,6 @@
 // The manual page, the completion of the shells and the list of commands of a program, from its
 // options as they are parsed, so that none can say anything else than --help does.
+// Why: docs/decisions/command.md#one-source-for-help
 #pragma once
 
 #include <CLI/App.hpp>

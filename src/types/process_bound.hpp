@@ -1,5 +1,6 @@
 // What fork() does to objects that have threads: a child has a copy of the objects, but none of the
 // threads, and perhaps a mutex that one of those had locked.
+// Why: docs/decisions/library.md#handles-belong-to-their-process
 #pragma once
 
 #include <pthread.h>

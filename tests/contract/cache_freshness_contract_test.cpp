@@ -22,7 +22,7 @@ class cache_freshness_contract : public testing::TestWithParam<store_case> {
             .ttl = 50ms,
             .ttl_jitter = 0,
             .format = cache_format::framed,
-            .grace = 10min};
+            .freshness = {.grace = 10min}};
   }
   static cache_options plain() { return {.prefix = no_prefix, .ttl = 10min}; }
 
@@ -100,8 +100,8 @@ TEST_P(cache_freshness_contract, AnExpiredValueIsServedUntilItIsLoadedAnewAndAnI
 TEST_P(cache_freshness_contract, WithFailSafeAStaleValueOutlivesTheFailuresOfItsLoads) {
   auto options = framed();
   options.ttl = 10min;
-  options.fail_safe = true;
-  options.soft_timeout = wait_forever;
+  options.freshness.fail_safe = true;
+  options.freshness.soft_timeout = wait_forever;
   options.error_back_off = 10min;
   auto const one = make(options);
   auto const other = make(options);

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(stores, cache_lasting_contract,
                          testing::ValuesIn(stores_that(keeps_values)), case_name);
 
 TEST_P(cache_lasting_contract, TheFirstFiveMegabytesArePutAndTheNextValueIsRefusedByName) {
-  auto const one = make({.prefix = no_prefix, .ttl = lasting, .max_lasting_bytes = 5'000'000});
+  auto const one = make({.prefix = no_prefix, .ttl = lasting, .lasting = {.max_bytes = 5'000'000}});
   std::string const value(10'000, 'x');
   for (int i = 0; i < 500; ++i) one.put("product:" + std::to_string(i), value);
   try {
@@ -77,7 +77,7 @@ TEST_P(cache_lasting_contract, TheFirstFiveMegabytesArePutAndTheNextValueIsRefus
   } catch (error const& e) {
     EXPECT_EQ(e.code(), errc::overloaded);
     EXPECT_NE(std::string(e.what()).find("the 501st"), std::string::npos) << e.what();
-    EXPECT_NE(std::string(e.what()).find("max_lasting_bytes"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("lasting.max_bytes"), std::string::npos) << e.what();
   }
   EXPECT_TRUE(one.get("the 501st").is_miss());
   EXPECT_EQ(*one.get("product:499"), value);
@@ -89,7 +89,7 @@ TEST_P(cache_lasting_contract, OneProcessOfTwoRefreshesOnScheduleAndNobodyWaits)
                               .ttl = lasting,
                               .ttl_jitter = 0,
                               .format = cache_format::framed,
-                              .refresh_every = milliseconds(200)};
+                              .lasting = {.refresh_every = milliseconds(200)}};
   auto const one = make(options);
   auto const other = make(options);
   EXPECT_EQ(one.get_or_load("k", loader("value")), "value");

@@ -17,12 +17,14 @@ class cache_tags_contract : public testing::TestWithParam<store_case> {
   static constexpr auto key = "product:1";
 
   static cache_options tagged() {
-    cache_options options{
-        .prefix = no_prefix, .ttl = 10min, .format = cache_format::framed, .grace = 10min};
-    options.tags = [](std::string_view of) {
+    cache_options options{.prefix = no_prefix,
+                          .ttl = 10min,
+                          .format = cache_format::framed,
+                          .freshness = {.grace = 10min}};
+    options.tags.of = [](std::string_view of) {
       return std::vector<std::string>{"products", "of " + std::string(of)};
     };
-    options.tag_max_age = 0ms;
+    options.tags.max_age = 0ms;
     return options;
   }
   auto loader(std::string value) {
@@ -126,8 +128,8 @@ TEST_P(cache_tags_contract, ANegativeEntryHasTags) {
 
 TEST_P(cache_tags_contract, ManyEntriesEndByOneTag) {
   auto options = tagged();
-  options.tags = [](std::string_view) { return std::vector<std::string>{"products"}; };
-  options.tag_max_age = 1h;
+  options.tags.of = [](std::string_view) { return std::vector<std::string>{"products"}; };
+  options.tags.max_age = 1h;
   auto const one = make(options);
   auto const other = make(options);
   std::vector<std::string> keys;

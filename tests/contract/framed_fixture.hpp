@@ -1,8 +1,8 @@
 // Keys of both layouts, with the entries that the tests of refreshing and expiring keep there.
 #pragma once
 
+#include "cache/keys/frame.hpp"
 #include "fixture.hpp"
-#include "runtime/cache_frame.hpp"
 
 namespace herdlock_test {
 

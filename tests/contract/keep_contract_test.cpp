@@ -108,8 +108,8 @@ TEST_P(keep_contract, AClaimIsNoEntry) {
 TEST_P(keep_contract, ACacheLengthensWhatIsHotAsTheRuleSays) {
   auto const store = open_store(url());
   cache_options how{.prefix = "p:"};
-  how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
-  how.rules = key_rules::on;
+  how.hot.keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
+  how.hot.rules = key_rules::on;
   cache<std::string> const one(store, how);
   change_hot_rules(store, "p:", [](std::vector<hot_rule>& all) {
     all = {{.does = hot_rule::action::keep, .key = "k", .keep_at_most = 10min}};

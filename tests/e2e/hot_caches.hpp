@@ -13,9 +13,9 @@ using texts = herdlock::cache<std::string>;
 
 inline texts open_reporting_cache(std::string const& url) {
   herdlock::cache_options how{.prefix = "p:"};
-  how.hot_keys = herdlock::hot_keys_options{
+  how.hot.keys = herdlock::hot_keys_options{
       .threshold = 50, .window = std::chrono::milliseconds{400}, .min_reads = 10};
-  how.fleet_threshold = 100;
+  how.hot.fleet_threshold = 100;
   return texts(herdlock::open_store(url), how);
 }
 

@@ -62,8 +62,8 @@ TEST_F(HotEmbedded, AnotherProcessSeesWhatIsReadOftenHere) {
 TEST_F(HotEmbedded, WhatOneProcessFindsHotIsHotInAll) {
   auto const one = open_cache();
   auto how = herdlock::cache_options{.prefix = "p:"};
-  how.hot_keys = herdlock::hot_keys_options{.threshold = 1e12, .window = 400ms, .min_reads = 10};
-  how.fleet_threshold = 100;
+  how.hot.keys = herdlock::hot_keys_options{.threshold = 1e12, .window = 400ms, .min_reads = 10};
+  how.hot.fleet_threshold = 100;
   auto const two = texts(herdlock::open_store(url()), how);
   EXPECT_TRUE(eventually([&] {
     for (int i = 0; i < 20; ++i) {

@@ -55,8 +55,9 @@ class HotRulesCommand : public ::testing::Test {
 constexpr std::int64_t noon = 4'099'806'000;
 
 std::string const nobody_listens =
-    "processes that listen: none; a cache does once it is called, if it was made with rules = on "
-    "(cache_options::rules)\n";
+    "processes that listen: none; a cache does once it is called, if it was made with hot.rules = "
+    "on "
+    "(cache_options::hot)\n";
 
 TEST_F(HotRulesCommand, AddWritesARuleAndTellsIt) {
   auto const done = hot({"add", "sale", "--from", "2099-12-01T12:00", "--for", "2h"});
@@ -183,7 +184,7 @@ TEST_F(HotRulesCommand, ListHasTheDocumentedJson) {
 }
 
 TEST_F(HotRulesCommand, ACacheObeysWhatWasAdded) {
-  herdlock::cache_options const how{.prefix = "p:", .rules = herdlock::key_rules::on};
+  herdlock::cache_options const how{.prefix = "p:", .hot = {.rules = herdlock::key_rules::on}};
   herdlock::cache<std::string> const cache(herdlock::open_store(server.url()), how);
   auto const is_kept = [&] {
     auto const load = [] { return std::string("loaded"); };
@@ -199,7 +200,7 @@ TEST_F(HotRulesCommand, ACacheObeysWhatWasAdded) {
 
 TEST_F(HotRulesCommand, AddTellsHowManyProcessesListen) {
   EXPECT_EQ(json::parse(hot({"add", "k", "--json"}).out)["listeners"], 0);
-  herdlock::cache_options const how{.prefix = "p:", .rules = herdlock::key_rules::on};
+  herdlock::cache_options const how{.prefix = "p:", .hot = {.rules = herdlock::key_rules::on}};
   herdlock::cache<std::string> const one(herdlock::open_store(server.url()), how);
   herdlock::cache<std::string> const two(herdlock::open_store(server.url()), how);
   herdlock::cache<std::string> const deaf(herdlock::open_store(server.url()), {.prefix = "p:"});

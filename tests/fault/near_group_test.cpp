@@ -17,15 +17,16 @@ using maybe_text = std::optional<std::string>;
 using texts = cache<std::string>;
 
 texts open_at(std::string const& url, near_cache how) {
-  return texts(open_store(url), {.prefix = no_prefix, .ttl = 10min, .ttl_jitter = 0, .near = how});
+  return texts(open_store(url),
+               {.prefix = no_prefix, .ttl = 10min, .ttl_jitter = 0, .near = {.mode = how}});
 }
 
 texts open_tagged(std::string const& url, near_cache how) {
   cache_options options{
       .prefix = no_prefix, .ttl = 10min, .ttl_jitter = 0, .format = cache_format::framed};
-  options.tags = [](std::string_view) { return std::vector<std::string>{"t"}; };
-  options.tag_max_age = 1h;
-  options.near = how;
+  options.tags.of = [](std::string_view) { return std::vector<std::string>{"t"}; };
+  options.tags.max_age = 1h;
+  options.near.mode = how;
   return texts(open_store(url), options);
 }
 

@@ -28,7 +28,7 @@ using texts = cache<std::string>;
 
 struct redis_near_trouble : testing::Test {
   static cache_options keeping_all() {
-    return {.prefix = no_prefix, .ttl = 10min, .ttl_jitter = 0, .near = near_cache::all};
+    return {.prefix = no_prefix, .ttl = 10min, .ttl_jitter = 0, .near = {.mode = near_cache::all}};
   }
   static texts open(std::string const& url, cache_options options = keeping_all()) {
     return texts(open_store(url), std::move(options));
@@ -56,7 +56,7 @@ struct redis_near_trouble : testing::Test {
   static texts open_slow(redis_server const& at, relay& wire, milliseconds max_staleness,
                          milliseconds delay) {
     auto options = keeping_all();
-    options.max_staleness = max_staleness;
+    options.near.max_staleness = max_staleness;
     auto one = open(url_through(wire), options);
     set(at, "k", "0");
     read_until_kept(one, "k");
@@ -105,7 +105,7 @@ TEST_F(redis_near_trouble, PushesThatTheServerThrewAwayAreNotMissed) {
       {.arguments = {"--client-output-buffer-limit", "normal", "64kb", "64kb", "0"}});
   relay wire(strict.port());
   auto options = keeping_all();
-  options.hot_keys = std::nullopt;  // no subscription: that would be another class of clients
+  options.hot.keys = std::nullopt;  // no subscription: that would be another class of clients
   auto const one = open(url_through(wire), options);
   constexpr int keys = 600;
   std::string const prefix(200, 'k');
@@ -298,7 +298,7 @@ TEST_F(redis_near_trouble, KeysOfAnyBytesAndOfTheLongestKindAreTracked) {
   auto& common = shared_server();
   for (std::string const prefix : {"", "p\xff:"}) {
     auto options = keeping_all();
-    options.near = near_cache::hot;
+    options.near.mode = near_cache::hot;
     options.prefix = prefix.empty() ? no_prefix : prefix;
     auto const one = open(common.url(), options);
     std::string const longest(limits::max_name_bytes - prefix.size(), 'k');
@@ -331,7 +331,7 @@ TEST_F(redis_near_trouble, AServerThatIsTooBusyToTrackIsAskedAgain) {
     return std::string("+OK\r\n");
   });
   auto options = keeping_all();
-  options.hot_keys = std::nullopt;  // the peer serves one connection
+  options.hot.keys = std::nullopt;  // the peer serves one connection
   store const opened = open_store(busy.url());
   texts const one(opened, options);
   EXPECT_TRUE(eventually([&] {
@@ -355,7 +355,7 @@ TEST_F(redis_near_trouble, AServerBefore7KeepsItsValuesToItselfAndAWarningSaysWh
     return bulk("there");
   });
   auto options = keeping_all();
-  options.hot_keys = std::nullopt;  // the peer serves one connection
+  options.hot.keys = std::nullopt;  // the peer serves one connection
   store const opened = open_store(old.url());
   texts const one(opened, options);
   ASSERT_TRUE(eventually([&] {

@@ -140,7 +140,7 @@ TEST_F(redis_cache_locks, NoKeyReachesWhatBelongsToAnother) {
   EXPECT_EQ(server.cli("DBSIZE"), "0");
   // Neither does a tag, nor the name of a lock.
   cache_options with_tags{.prefix = "{shop}:", .format = cache_format::framed};
-  with_tags.tags = [](std::string_view) { return std::vector<std::string>{"t"}; };
+  with_tags.tags.of = [](std::string_view) { return std::vector<std::string>{"t"}; };
   texts const of_tags(store, with_tags);
   EXPECT_THROW(of_tags.invalidate_tag("t::herdlock:claim"), error);
   EXPECT_THROW(lock(store, "{x}:herdlock:claim").acquire(), error);

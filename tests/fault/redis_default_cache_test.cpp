@@ -117,8 +117,8 @@ TEST_F(redis_default_cache, ManyCachesOfManyCallsAskForNothingElse) {
 TEST_F(redis_default_cache, HotKeysAloneHearNoRules) {
   auto const opened = open_store(server.url());
   cache_options how{.prefix = "p:"};
-  how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
-  how.fleet_threshold = 0;
+  how.hot.keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
+  how.hot.fleet_threshold = 0;
   cache<std::string> const one(opened, how);
   ASSERT_TRUE(eventually([&] {
     one.get_or_load("k", &load);
@@ -130,7 +130,7 @@ TEST_F(redis_default_cache, HotKeysAloneHearNoRules) {
 
 TEST_F(redis_default_cache, RulesAreOneSubscription) {
   auto const opened = open_store(server.url());
-  cache<std::string> const one(opened, {.prefix = "p:", .rules = key_rules::on});
+  cache<std::string> const one(opened, {.prefix = "p:", .hot = {.rules = key_rules::on}});
   EXPECT_FALSE(has_channel("rules")) << "nobody has called it";
   EXPECT_EQ(count_rule_listeners(opened, "p:"), 0u);
   one.get_or_load("k", &load);
@@ -138,8 +138,8 @@ TEST_F(redis_default_cache, RulesAreOneSubscription) {
   EXPECT_FALSE(has_channel("reports"));
   EXPECT_EQ(count_rule_listeners(opened, "other:"), 0u);
   auto const another = open_store(server.url());
-  cache<std::string> const two(another, {.prefix = "p:", .rules = key_rules::on});
-  cache<std::string> const three(another, {.prefix = "p:", .rules = key_rules::on});
+  cache<std::string> const two(another, {.prefix = "p:", .hot = {.rules = key_rules::on}});
+  cache<std::string> const three(another, {.prefix = "p:", .hot = {.rules = key_rules::on}});
   two.get_or_load("k", &load);
   three.get_or_load("k", &load);
   EXPECT_TRUE(eventually([&] { return count_rule_listeners(opened, "p:") == 2u; }))
@@ -150,8 +150,8 @@ TEST_F(redis_default_cache, RulesAreOneSubscription) {
 TEST_F(redis_default_cache, ReportsGoOverAConnectionOfTheirOwn) {
   auto const opened = open_store(server.url());
   cache_options how{.prefix = "p:"};
-  how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
-  how.fleet_threshold = 100;
+  how.hot.keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
+  how.hot.fleet_threshold = 100;
   cache<std::string> const one(opened, how);
   ASSERT_TRUE(eventually([&] {
     one.get_or_load("k", &load);

@@ -24,8 +24,8 @@ struct redis_fleet : testing::Test {
 
   static cache_options options(double threshold, double of_fleet) {
     cache_options how{.prefix = "p:"};
-    how.hot_keys = hot_keys_options{.threshold = threshold, .window = 400ms, .min_reads = 10};
-    how.fleet_threshold = of_fleet;
+    how.hot.keys = hot_keys_options{.threshold = threshold, .window = 400ms, .min_reads = 10};
+    how.hot.fleet_threshold = of_fleet;
     return how;
   }
   /// Two of them are two processes, as far as the server can see.
@@ -77,10 +77,10 @@ TEST_F(redis_fleet, WhatWasNamedWhileAllPlacesWereTakenIsHotHereWhenOneIsFree) {
     return told.contains(key);
   };
   auto how = options(1, 100);  // which all of them reach on a slow machine, too
-  how.hot_keys->min_reads = 1;
-  how.hot_keys->window = 4s;
-  how.hot_keys->max_hot = most;
-  how.hot_keys->on_hot = [&](std::string_view key) {
+  how.hot.keys->min_reads = 1;
+  how.hot.keys->window = 4s;
+  how.hot.keys->max_hot = most;
+  how.hot.keys->on_hot = [&](std::string_view key) {
     std::lock_guard const lock(guard);
     told.emplace(key);
   };
@@ -138,7 +138,7 @@ TEST_F(redis_fleet, WhatManyReadALittleIsHotInAll) {
 TEST_F(redis_fleet, WhatACallbackThrowsIsCountedAndTheNextKeyIsToldAllTheSame) {
   auto how = options(never, 100);
   std::atomic<int> told = 0;
-  how.hot_keys->on_hot = [&](std::string_view) {
+  how.hot.keys->on_hot = [&](std::string_view) {
     ++told;
     throw std::runtime_error("from a user");
   };

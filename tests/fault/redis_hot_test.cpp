@@ -22,7 +22,7 @@ struct redis_hot : testing::Test {
 
   static hot_keys_options soon() { return {.threshold = 50, .window = 400ms, .min_reads = 10}; }
   static cache_options options(milliseconds ttl = 10min) {
-    return {.prefix = no_prefix, .ttl = ttl, .ttl_jitter = 0, .hot_keys = soon()};
+    return {.prefix = no_prefix, .ttl = ttl, .ttl_jitter = 0, .hot = {.keys = soon()}};
   }
   texts open(cache_options const& how) const { return texts(open_store(server.url()), how); }
   std::string read(texts const& one, std::string_view key) {
@@ -68,7 +68,7 @@ TEST_F(redis_hot, KeysOfAnyBytesAndOfTheLongestKindBecomeHot) {
 
 TEST_F(redis_hot, WithoutAHotKeyTheServerIsAskedForNothing) {
   auto const before = server.calls("client|tracking");
-  auto const one = open({.prefix = no_prefix, .hot_keys = hot_keys_options{.threshold = 1e9}});
+  auto const one = open({.prefix = no_prefix, .hot = {.keys = hot_keys_options{.threshold = 1e9}}});
   for (int i = 0; i < 200; ++i) read(one, "k");
   EXPECT_EQ(one.stats().near_hits, 0u);
   EXPECT_EQ(server.calls("client|tracking"), before);
@@ -76,7 +76,7 @@ TEST_F(redis_hot, WithoutAHotKeyTheServerIsAskedForNothing) {
 
 TEST_F(redis_hot, OffIsOff) {
   auto how = options();
-  how.near = near_cache::off;
+  how.near.mode = near_cache::off;
   auto const one = open(how);
   ASSERT_TRUE(eventually([&] {
     read(one, "k");
@@ -133,7 +133,7 @@ TEST_F(redis_hot, TheEntryOfAHotKeyDoesNotEnd) {
 TEST_F(redis_hot, WithALoaderOfTheCachesOwnNobodyWaitsForTheLoadThatRefreshesIt) {
   auto how = options(1s);
   how.format = cache_format::framed;
-  how.grace = 10min;
+  how.freshness.grace = 10min;
   how.wait = wait_forever;
   auto const ended = std::make_shared<std::atomic<bool>>(false);
   auto const runs = std::make_shared<std::atomic<int>>(0);
@@ -175,7 +175,7 @@ TEST_F(redis_hot, WhatIsPinnedStaysWhenItHasCooled) {
 // H2: each process would have a copy.
 TEST_F(redis_hot, AHotValueThatIsTooLargeIsNotKept) {
   auto how = options();
-  how.near_max_value_bytes = 1000;
+  how.near.max_value_bytes = 1000;
   auto const one = open(how);
   one.put("large", std::string(1001, 'x'));
   one.put("small", std::string(1000, 'x'));

@@ -197,10 +197,10 @@ struct redis_keep_in_caches : testing::Test {
 
   static cache<std::string> open(std::string const& url, std::function<void()> on_cooled = {}) {
     cache_options how{.prefix = "p:"};
-    how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
-    if (on_cooled) how.hot_keys->on_cooled = [on_cooled](std::string_view) { on_cooled(); };
-    how.rules = key_rules::on;
-    how.fleet_threshold = 0;
+    how.hot.keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
+    if (on_cooled) how.hot.keys->on_cooled = [on_cooled](std::string_view) { on_cooled(); };
+    how.hot.rules = key_rules::on;
+    how.hot.fleet_threshold = 0;
     return cache<std::string>(open_store(url), how);
   }
   void rule(milliseconds at_most) const {
@@ -286,8 +286,8 @@ TEST_F(redis_keep_in_caches, WhereTheRightIsMissingItIsAWarningWithoutThePasswor
   auto const url = "redis://alice:sesame@127.0.0.1:" + std::to_string(refusing.port());
   auto const hers = open_store(url);
   cache_options how{.prefix = "p:"};
-  how.hot_keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
-  how.rules = key_rules::on;
+  how.hot.keys = hot_keys_options{.threshold = 50, .window = 400ms, .min_reads = 10};
+  how.hot.rules = key_rules::on;
   cache<std::string> const one(hers, how);
   change_hot_rules(hers, "p:", [](std::vector<hot_rule>& all) {
     all = {{.does = hot_rule::action::keep, .key = "k"}};

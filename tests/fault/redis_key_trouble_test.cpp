@@ -123,8 +123,9 @@ TEST(redis_cache_refusal, MoreCachedKeysThanAConnectionTakesAreHits) {
   constexpr int keys = 140'000;
   server.command({"EVAL", "for i = 1, tonumber(ARGV[1]) do redis.call('SET', 'k' .. i, 'v') end",
                   "0", std::to_string(keys)});
-  cache<std::string> const strings(open_store(server.url() + "?timeout=5m"),
-                                   {.prefix = no_prefix, .wait = 5min, .max_waiting = 2 * keys});
+  cache<std::string> const strings(
+      open_store(server.url() + "?timeout=5m"),
+      {.prefix = no_prefix, .wait = 5min, .bounds = {.max_waiting = 2 * keys}});
   std::vector<std::string> names;
   for (int i = 1; i <= keys; ++i) names.push_back("k" + std::to_string(i));
   int runs = 0;
@@ -143,8 +144,8 @@ TEST(redis_cache_refusal, WithoutTimeAStaleEntryIsNoAnswer) {
   redis_server server({.users = {"timeless on >sesame ~* &* +@all -time"}});
   cache_options options{.prefix = no_prefix, .ttl = 300ms, .ttl_jitter = 0};
   options.format = cache_format::framed;
-  options.grace = 60s;
-  options.hot_keys = std::nullopt;
+  options.freshness.grace = 60s;
+  options.hot.keys = std::nullopt;
   cache<std::string> const writer(open_store(server.url()), options);
   store const home = open_store(url_of(server, "timeless"));
   cache<std::string> const reader(home, options);

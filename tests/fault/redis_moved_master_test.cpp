@@ -70,8 +70,9 @@ TEST_P(RedisSentinelMissed, AChangeOfTheMasterIsAskedForAndFollowed) {
 // What is kept in the process is of the old master until then, and of the new one from then on.
 TEST_P(RedisSentinelMissed, NothingThatTheOldMasterSaidIsServedOnceTheHandleHasMoved) {
   auto const url = group_.url();
-  cache<std::string> here(open_store(url),
-                          {.prefix = "p:", .ttl = 1h, .ttl_jitter = 0, .near = near_cache::all});
+  cache<std::string> here(
+      open_store(url),
+      {.prefix = "p:", .ttl = 1h, .ttl_jitter = 0, .near = {.mode = near_cache::all}});
   here.put("k", "old");
   read_until_kept(here, "k");
   ASSERT_TRUE(eventually([&] { return listens(group_.sentinel(0)); }));

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using maybe_text = std::optional<std::string>;
 using texts = cache<std::string>;
 
-cache_options near_by(near_cache how) { return {.prefix = no_prefix, .ttl = 10min, .near = how}; }
+cache_options near_by(near_cache how) { return {.prefix = no_prefix, .ttl = 10min, .near = {how}}; }
 
 struct redis_near : testing::Test {
   redis_near() { server.flush(); }
@@ -171,7 +171,7 @@ TEST_F(redis_near, AConnectionThatIsKilledTakesWithItWhatWasReadOverIt) {
 TEST_F(redis_near, WhenTheConnectionHangsNothingIsServedForLong) {
   relay wire(server.port());
   auto options = near_by(near_cache::hot);
-  options.max_staleness = 300ms;
+  options.near.max_staleness = 300ms;
   texts const one(open_store("redis://127.0.0.1:" + std::to_string(wire.port()) + "?timeout=2s"),
                   options);
   one.pin("k");
@@ -191,7 +191,7 @@ TEST_F(redis_near, WhenTheConnectionHangsNothingIsServedForLong) {
     last_old = asked;
     return false;
   }));
-  EXPECT_LE(last_old - stopped, options.max_staleness);
+  EXPECT_LE(last_old - stopped, options.near.max_staleness);
   wire.resume_forwarding();
   EXPECT_EQ(first_answer(one, "k"), "new");
 }
@@ -255,7 +255,7 @@ void expect_that_nothing_is_kept(store const& opened, std::string const& why) {
   EXPECT_EQ(opened.metrics().caches.near_links_refused, 1u);
   auto const said = opened.warnings().back();
   for (auto const& part : {std::string("near cache of the cache without a prefix"), why,
-                           std::string("near_untracked_age")}) {
+                           std::string("near.untracked_age")}) {
     EXPECT_NE(said.find(part), said.npos) << said;
   }
 }
@@ -266,7 +266,7 @@ TEST_F(redis_near, WhereTheServerDoesNotPushNothingIsKeptAndAWarningSaysSo) {
   store const opened = open_store(url);
   expect_that_nothing_is_kept(opened, "client|tracking");
   auto aged = near_by(near_cache::all);
-  aged.near_untracked_age = 10min;
+  aged.near.untracked_age = 10min;
   texts const other(opened, aged);
   read_until_kept(other, "k");
 
@@ -287,7 +287,7 @@ TEST_F(redis_near, AReadThatTheServerDoesNotTrackIsNotKept) {
 TEST_F(redis_near, AFramedEntryIsServedWhileItIsFreshAndRefreshedByOne) {
   auto framed = near_by(near_cache::all);
   framed.format = cache_format::framed;
-  framed.grace = 10min;
+  framed.freshness.grace = 10min;
   relayed_cache const one(open_store(server.url()), framed);
   texts const other(open_store(server.url()), framed);
   EXPECT_EQ(one.get_or_load("k", loader("old")), "old");
@@ -302,7 +302,7 @@ TEST_F(redis_near, AFramedEntryIsServedWhileItIsFreshAndRefreshedByOne) {
 
 TEST_F(redis_near, TheBoundsHoldHoweverManyKeysAreRead) {
   auto options = near_by(near_cache::all);
-  options.near_entries = 100;
+  options.near.entries = 100;
   texts const one(open_store(server.url()), options);
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 1000; ++i) one.get_or_load("k" + std::to_string(i), loader("x"));
@@ -372,15 +372,15 @@ TEST_F(redis_near, AStoreThatPushesNothingIsRefusedByName) {
   };
   refused([&] { texts(file, near_by(near_cache::hot)); }, "sqlite:");
   refused([&] { texts(open_store(server.url()), file, near_by(near_cache::hot)); },
-          "near: needs values and claims in one store");
-  refused([&] { texts(file, {.near_max_age = 1min}); }, "near_max_age: needs near");
+          "near.mode: needs values and claims in one store");
+  refused([&] { texts(file, {.near = {.max_age = 1min}}); }, "near.max_age: needs near.mode");
   texts const in_memory(open_store("memory:"), near_by(near_cache::all));
   EXPECT_EQ(in_memory.get_or_load("k", loader("x")), "x");
 }
 
 TEST_F(redis_near, MoreKeysThanThereIsRoomForAreNotPinned) {
   auto options = near_by(near_cache::hot);
-  options.near_entries = 2;
+  options.near.entries = 2;
   texts const one(open_store(server.url()), options);
   one.pin("a");
   one.pin("b");

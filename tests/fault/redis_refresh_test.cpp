@@ -1,7 +1,7 @@
 // Refreshing and expiring against a real server: what other programs keep there, what a full server
 // refuses, and what is left behind.
+#include "cache/keys/frame.hpp"
 #include "redis_ports.hpp"
-#include "runtime/cache_frame.hpp"
 
 namespace herdlock_test {
 namespace {

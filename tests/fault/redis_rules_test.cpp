@@ -105,8 +105,8 @@ struct redis_rules_in_caches : testing::Test {
 
   static cache_options terms(double threshold) {
     cache_options how{.prefix = "p:"};
-    how.hot_keys = hot_keys_options{.threshold = threshold, .window = 400ms, .min_reads = 10};
-    how.rules = key_rules::on;
+    how.hot.keys = hot_keys_options{.threshold = threshold, .window = 400ms, .min_reads = 10};
+    how.hot.rules = key_rules::on;
     return how;
   }
   cache<std::string> open(double threshold) const {

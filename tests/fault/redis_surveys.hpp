@@ -58,9 +58,9 @@ struct two_caches {
 
   static cache<std::string> open(std::string const& url, std::string const& prefix) {
     cache_options how{.prefix = prefix};
-    how.hot_keys = hot_keys_options{.threshold = 50, .window = milliseconds{400}, .min_reads = 10};
-    how.fleet_threshold = 100;
-    how.rules = key_rules::on;
+    how.hot.keys = hot_keys_options{.threshold = 50, .window = milliseconds{400}, .min_reads = 10};
+    how.hot.fleet_threshold = 100;
+    how.hot.rules = key_rules::on;
     return cache<std::string>(open_store(url), how);
   }
   void read(std::string const& key) const {

@@ -24,11 +24,11 @@ constexpr auto record = "p:herdlock:tag:t";
 cache_options tagged(near_cache how) {
   cache_options options{.prefix = "p:", .ttl = 10min, .ttl_jitter = 0};
   options.format = cache_format::framed;
-  options.grace = 10min;
-  options.near = how;
-  options.hot_keys = std::nullopt;
-  options.tags = [](std::string_view) { return std::vector<std::string>{"t"}; };
-  options.tag_max_age = 1h;
+  options.freshness.grace = 10min;
+  options.near.mode = how;
+  options.hot.keys = std::nullopt;
+  options.tags.of = [](std::string_view) { return std::vector<std::string>{"t"}; };
+  options.tags.max_age = 1h;
   return options;
 }
 
@@ -44,7 +44,7 @@ struct redis_tags : testing::Test {
   /// Each read of an entry asks for its tags.
   relayed_cache open_asking() const {
     auto options = tagged(near_cache::off);
-    options.tag_max_age = 0ms;
+    options.tags.max_age = 0ms;
     return relayed_cache(open_store(server.url()), options);
   }
   static void read_until_kept(relayed_cache const& one, std::string_view key) {

@@ -12,6 +12,10 @@ PORTS = {"herdlock/" + name for name in
           "detail/async.hpp")} | {
              "types/process_bound.hpp", "types/quiet_thread.hpp", "types/thread_name.hpp"}
 
+# What all rooms of the cache may see.
+CACHE = {"runtime", "local", "algo", "include", "types/process_bound.hpp", "types/quiet_thread.hpp",
+         "types/thread_name.hpp"}
+
 # box -> what it may include of ours: a box, or a public header by name.
 ALLOWED = {
     "include": {"include"},
@@ -20,8 +24,13 @@ ALLOWED = {
     "resp": {"resp", "herdlock/types.hpp", "herdlock/error.hpp"},
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include", "types/process_bound.hpp",
-                "types/quiet_thread.hpp", "types/thread_name.hpp",
-                "local/hot_keys_core.hpp", "local/near_table.hpp"},
+                "types/quiet_thread.hpp", "types/thread_name.hpp"},
+    "cache/engine": {"cache/engine", "cache/keys", "cache/near", "cache/fleet"} | CACHE,
+    # What is named of the engine is what these call back.
+    "cache/keys": {"cache/keys", "cache/engine/engine.hpp", "cache/engine/claim_clean_up.hpp",
+                   "cache/engine/trouble.hpp", "cache/near/near_tags.hpp"} | CACHE,
+    "cache/near": {"cache/near", "cache/keys", "cache/fleet"} | CACHE,
+    "cache/fleet": {"cache/fleet", "cache/keys"} | CACHE,
     "open": {"open", "runtime", "include", "stores/common/url_options.hpp"},
     "metrics": {"metrics", "include", "stores/common/close_on_exec.hpp"},
     "c": {"c", "include"},
@@ -74,7 +83,8 @@ def box_of(name):
     """The box that a file of the house belongs to; None when it belongs to no box."""
     parts = name.split("/")
     if parts[0] == "src" and len(parts) > 2:
-        return "/".join(parts[1:3]) if parts[1] == "stores" and len(parts) > 3 else parts[1]
+        has_rooms = parts[1] in ("stores", "cache") and len(parts) > 3
+        return "/".join(parts[1:3]) if has_rooms else parts[1]
     if parts[0] in ("tests", "lab") and len(parts) > 2:
         return "/".join(parts[:2])
     return parts[0] if parts[0] in ("include", "examples", "bench", "tests", "lab") else None

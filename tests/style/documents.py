@@ -6,10 +6,10 @@ import re
 from tree import TOKEN
 
 KNOWN_BUGS = "docs/known-bugs.md"
+TESTING = "docs/testing.md"
 DECISIONS = "docs/decisions/"
 # A page that answers is short: what it may be called, and how many lines it may have.
-LONGEST = {"docs/decisions/*": 40, "docs/guide/*": 80, "docs/architecture.md": 150}
-PARTS = ("Context", "Decision", "Consequence", "Rejected")
+LONGEST = {"docs/guide/*": 80, "docs/architecture.md": 170}
 BUG = r"\b[BRSH]\d{1,2}\b"
 
 
@@ -30,6 +30,16 @@ def without_blocks(text):
                   flags=re.DOTALL | re.MULTILINE)
 
 
+def anchor_of(title):
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def anchors(text):
+    """Those of a page's headings."""
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    return {anchor_of(title) for title in re.findall(r"^#+\s+(.*?)\s*#*$", prose, re.MULTILINE)}
+
+
 def rule_bugs_are_known(tree):
     """A bug that a comment names by its number has a section in docs/known-bugs.md."""
     page = tree.get(KNOWN_BUGS)
@@ -44,54 +54,42 @@ def rule_bugs_are_known(tree):
 
 
 def rule_guarding_tests_exist(tree):
-    """The tests that docs/known-bugs.md names are where it says."""
-    page = tree.get(KNOWN_BUGS)
-    for number, line in enumerate(page.lines if page else [], 1):
-        for suite, test, path in re.findall(r"`(\w+)\.(\w+)` \(([\w./-]+)\)", line):
+    """The tests that docs/known-bugs.md and docs/testing.md name are where they say."""
+    for page in filter(None, map(tree.get, (KNOWN_BUGS, TESTING))):
+        for line, match in page.find_text(r"`(\w+)\.(\w+)` \(([\w./-]+)\)"):
+            suite, test, path = match.groups()
             file = tree.get(f"tests/{path}")
             if not file or not re.search(rf"^(TYPED_)?TEST(_F|_P)?\s*\(\s*{suite},\s*{test}\b",
                                          file.code, re.MULTILINE):
-                yield page.name, number, f"tests/{path} has no test {suite}.{test}"
+                yield page.name, line, f"tests/{path} has no test {suite}.{test}"
 
 
-def rule_decisions(tree):
-    """A decision has a number of its own and four parts, and stands in the index."""
-    index = tree.get(DECISIONS + "README.md")
-    numbers = {}
-    for file in tree.files:
-        if not file.name.startswith(DECISIONS) or file is index:
-            continue
-        name = file.name.removeprefix(DECISIONS)
-        if not re.fullmatch(r"\d{3}(-[a-z0-9]+)+\.md", name):
-            yield file.name, 1, "a decision is called NNN-title.md"
-            continue
-        for part in PARTS:
-            if f"\n**{part}.**" not in file.text:
-                yield file.name, 1, f"has no part **{part}.**"
-        if name[:3] in numbers:
-            yield file.name, 1, f"has the number of {numbers[name[:3]]}"
-        numbers.setdefault(name[:3], name)
-        if not index or f"({name})" not in index.text:
-            yield file.name, 1, f"{DECISIONS}README.md does not list it"
+def rule_promises_are_tested(tree):
+    """docs/testing.md leads from each promise to its test."""
+    page, tests = tree.get("docs/guarantees.md"), tree.get(TESTING)
+    for line, match in page.find_text(r"^### (?!Not promised)(.*)$", re.MULTILINE) if page else []:
+        if not tests or f"(guarantees.md#{anchor_of(match[1])})" not in tests.text:
+            yield page.name, line, f"{TESTING} has no test of: {match[1]}"
 
 
 def rule_documents_indexed(tree):
     """docs/README.md leads to each page; the decisions have an index of their own."""
     index = tree.get("docs/README.md")
     for file in tree.files:
-        page = file.name.removeprefix("docs/")
         inside = file.under("docs") and file.path.suffix == ".md" and file is not index
-        if inside and (not file.name.startswith(DECISIONS) or page == "decisions/README.md"):
-            if not index or f"({page})" not in index.text:
-                yield file.name, 1, "docs/README.md does not lead here"
+        lists = tree.get(DECISIONS + "README.md")
+        if not file.name.startswith(DECISIONS) or file is lists:
+            lists = index
+        page = file.name.removeprefix(lists.path.parent.as_posix() + "/") if lists else ""
+        if inside and (not lists or f"({page})" not in lists.text):
+            yield file.name, 1, f"{lists.name if lists else 'no index'} does not lead here"
 
 
 def rule_document_length(tree):
-    """The pages that are to answer stay short; the index of the decisions grows with them."""
+    """The pages that are to answer stay short."""
     for file in tree.files:
         for pattern, limit in LONGEST.items():
-            if fnmatch.fnmatch(file.name, pattern) and not file.name.endswith("/README.md") and \
-                    len(file.lines) > limit:
+            if fnmatch.fnmatch(file.name, pattern) and len(file.lines) > limit:
                 yield file.name, limit + 1, f"{len(file.lines)} lines; at most {limit}"
 
 

@@ -69,6 +69,17 @@ OLD = [
     Old("outlook", "what is expected of what"),
     Old("server_exam server_checks", "examination"),
     Old("waits", "what waits", STORES, TYPE),
+    Old("hot_rules", "hot_thresholds (a rule is what people say of keys)", ("src/algo",)),
+    Old("fleet_rules", "fleet_thresholds", ("src/algo", "src/cache")),
+    Old("hot_list hot_list_reader", "rule_list, rule_list_reader"),
+    # Stores of answers, each by what is in it.
+    Old("cache_answers", "deliveries"),
+    Old("kept_answers answers_kept", "unstored_answers"),
+    Old("recent_answers", "answers_for_a_while"),
+    Old("answers_meanwhile", "stale_copies"),
+    Old("remembered_times", "plain_ends"),
+    Old("late_signal", "signal_outlives_executor"),
+    Old("seated unseat", "in_flight, take_out_of_flight"),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),

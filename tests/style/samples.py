@@ -1,7 +1,7 @@
 """For each rule, what must be reported and what must not: (path, text) pairs."""
 
 LONG = "x" * 101
-HEAD = "// What it is for.\n#pragma once\n"
+HEAD = "// Its purpose.\n#pragma once\n"
 
 
 STORE_PAGE = """# sqlite:
@@ -27,8 +27,19 @@ Good for one. Not for two.
 
 ## Queue
 
-## Rejected
+## Decisions
 """
+
+# All that had a number: the first on the page of a store, the others on a page of their own.
+NUMBERS = [f"{number:03}" for number in range(1, 108) if number not in (49, 75)]
+PARTS = "\n\n**Context.** a\n\n**Decision.** b\n\n**Consequence.** c\n\n**Rejected.** d\n"
+DECISION = "\n### It's `001`!" + PARTS
+DECISIONS = "# Some\n" + "".join(f"\n## No. {number}{PARTS}" for number in NUMBERS[1:])
+DECISION_INDEX = "docs/decisions/README.md"
+INDEX = "[some](some.md)\n\n| 001 | [a](../stores/sqlite.md#its-001) |\n" + "".join(
+    f"| {number} | [a](some.md#no-{number}) |\n" for number in NUMBERS[1:])
+WHY = "// Why: docs/stores/sqlite.md#its-001\n" + "".join(
+    f"// Why: docs/decisions/some.md#no-{number}\n" for number in NUMBERS[1:30])
 
 
 def body(lines):
@@ -111,7 +122,7 @@ BAD = {
     ],
     "header_opening": [
         ("include/herdlock/bad.hpp", "#pragma once\n"),
-        ("src/local/bad.hpp", "// What it is for.\n#ifndef BAD\n#endif\n"),
+        ("src/local/bad.hpp", "// Its purpose.\n#ifndef BAD\n#endif\n"),
     ],
     "public_headers_reachable": [("include/herdlock/bad.hpp", HEAD)],
     "sources_registered": [
@@ -186,6 +197,20 @@ BAD = {
         ("tests/style/old_names_left.txt", "wait_hub src/runtime/left.cpp\n"
                                            "lobby src/runtime/left.cpp\n"),
     ],
+    "cache_rooms": [("src/cache/keys/bad.hpp", "std::map<std::string, int> more_;\n"),
+                    ("src/cache/engine/bad.cpp", "void f() {\n  if (freshness_) g();\n}\n"),
+                    ("tests/style/cache_rooms.txt", "questions keys 1\n")],
+    "comment_subjects": [
+        ("src/local/bad.cpp", "// Of the entry.\n"),
+        ("src/local/bad.cpp", "int x;  // Who waits\n        // is woken.\n"),
+        ("include/herdlock/bad.hpp", "// One.\n//\n// Whatever is kept.\n"),
+        ("src/cache/keys/bad.hpp", "int x;  ///< Its end.\nint y;  ///< Where it is.\n"),
+        ("src/local/bad.cpp", "// Who is it?\n\n// What is it: one?\n"),
+        ("tests/style/comment_subjects.txt", "runtime 1\n"),
+        ("tests/style/comment_subjects.txt", "runtime 3\n"),
+        ("tests/style/comment_subjects.txt", "local 1\nruntime 2\n"),
+        ("tests/style/comment_subjects.txt", "runtime 2\nlocal 0\n"),
+    ],
     "time_limits": [
         ("tests/fault/bad_test.cpp", "  EXPECT_LT(clock::now() - before, 100ms);\n"),
         ("tests/fault/bad_test.cpp", "  ASSERT_LE(took, 2s) << took;\n"),
@@ -218,18 +243,36 @@ BAD = {
     "guarding_tests_exist": [
         ("docs/known-bugs.md", "### B1: one\n- `a.Sits` (unit/good_test.cpp)\n"),
         ("docs/known-bugs.md", "### B1: one\n- `a.Runs` (unit/other_test.cpp)\n"),
+        ("docs/testing.md", "| one | `a.Sits` (unit/good_test.cpp) |\n"),
     ],
     "decisions": [
-        ("docs/decisions/bad.md", "# Without a number\n"),
-        ("docs/decisions/002-not-listed.md", "# Not listed\n"),
-        ("docs/decisions/001-second-one.md", "# The number of another\n"),
-        ("docs/decisions/001-good-one.md", "# One\n\n**Context.** So it is.\n"),
+        ("docs/decisions/bad.md", "# Not listed\n\n## One" + PARTS),
+        ("docs/decisions/some.md", DECISIONS.replace("**Rejected.** d", "", 1)),
+        ("docs/decisions/some.md", DECISIONS + "\n## No. 002" + PARTS),
+        ("docs/decisions/some.md", DECISIONS + "line\n" * 40),
+        ("docs/stores/sqlite.md", STORE_PAGE + DECISION + "\n### Not listed" + PARTS),
     ],
-    "documents_indexed": [("docs/guide/bad.md", "# Found by nobody\n")],
+    "decision_numbers": [
+        (DECISION_INDEX, INDEX.replace("| 050 |", "| 051 |")),
+        (DECISION_INDEX, INDEX.replace("| 107 |", "| – |")),
+        (DECISION_INDEX, INDEX + "| 108 | [a](some.md#no-002) |\n"),
+        (DECISION_INDEX, INDEX.replace("no-002", "no-000")),
+        (DECISION_INDEX, INDEX.replace("sqlite.md#its-001", "sqlite.md#queue")),
+    ],
+    "named_anchors_exist": [
+        ("src/local/bad.cpp", "// Why: docs/decisions/some.md#no-000\n"),
+        ("src/stores/redis/scripts/bad.lua", "-- Why: docs/decisions/gone.md#no-002\n"),
+        ("cmake/bad.cmake", "# docs/good.md#what-it-was\n"),
+        (DECISION_INDEX, INDEX.replace("some.md#no-002", "some.md#no-050")),
+    ],
+    "promises_are_tested": [("docs/guarantees.md", "### One holder\n\n### Not promised\n")],
+    "documents_indexed": [
+        ("docs/guide/bad.md", "# Found by nobody\n"),
+        ("docs/decisions/bad.md", "# Found by nobody\n"),
+    ],
     "document_length": [
-        ("docs/decisions/001-good-one.md", "line\n" * 41),
         ("docs/guide/bad.md", "line\n" * 81),
-        ("docs/architecture.md", "line\n" * 151),
+        ("docs/architecture.md", "line\n" * 171),
     ],
     "named_files_exist": [
         ("docs/bad.md", "See `src/local/gone.cpp`.\n"),
@@ -295,13 +338,13 @@ GOOD = {
                                '#include "stage/report.hpp"\n\n'
                                'char const* given = "--plot";\n'
                                'listed_scene const stampede_scene{"stampede", given};\n',
-    "docs/stores/sqlite.md": STORE_PAGE,
+    "docs/stores/sqlite.md": STORE_PAGE + DECISION,
     "docs/README.md": "[good](good.md) [sqlite](stores/sqlite.md) [bugs](known-bugs.md)\n"
                       "[why](decisions/README.md)\n",
     "docs/known-bugs.md": "### B1: one\n- `a.Runs` (unit/good_test.cpp)\n",
-    "docs/decisions/README.md": "[One](001-good-one.md); and (001-second-one.md)\n",
-    "docs/decisions/001-good-one.md": "# One\n\n**Context.** a\n\n**Decision.** b\n\n"
-                                      "**Consequence.** c\n\n**Rejected.** d\n",
+    DECISION_INDEX: INDEX,
+    "docs/decisions/some.md": DECISIONS,
+    "src/algo/why.hpp": WHY + "#pragma once\n",
     "include/herdlock/herdlock.hpp": HEAD + "\n#include <herdlock/backend.hpp>\n",
     "include/herdlock/backend.hpp": HEAD + "\n#include <boost/asio/post.hpp>\n#include <memory>\n"
                                          "\n#include <herdlock/types.hpp>\n",
@@ -337,6 +380,11 @@ GOOD = {
                             "int place = x.places + settle(wait_hubs, ::link(a, b));\n",
     "tests/style/old_names_left.txt": "# Left.\n\nlobby src/runtime/left.cpp\n"
                                       "wait_hub src/runtime/left.cpp\n",
+    "tests/style/comment_subjects.txt": "# Left.\nruntime 2\n",
+    "src/runtime/comments.hpp": HEAD + "int x;  ///< Of it.\nint y;  ///< What it is.\n"
+                                       "int z;  ///< of it\n// All\n// What is kept.\n"
+                                       "// Who is it, and\n// where? Nobody knows.\n"
+                                       "char const* s = \"// Of it\";\n",
     "src/runtime/choice.hpp": HEAD + "int x = a ? b : c;\nint y{1};\nint f() {\n  f(a ? b : c);\n"
                                      "  x = seconds{1} > s ? b() : c();\n  out << x ? b() : c();\n"
                                      "  if (a ? b : c) f();\n  return a ? b() : c();\n}\n",

@@ -3,7 +3,7 @@
 import re
 
 FOLDER = "docs/stores/"
-HEADINGS = ("Promises", "Options", "Rights and set-up", "Protocol", "Queue", "Rejected")
+HEADINGS = ("Promises", "Options", "Rights and set-up", "Protocol", "Queue", "Decisions")
 # Pages that are named after a scheme of a store in another folder. (redis-cluster is redis.)
 STORE_OF = {"redlock": "redis"}
 LONGEST_CELL = 40  # words

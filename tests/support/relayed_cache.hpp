@@ -17,8 +17,8 @@ namespace herdlock_test {
 /// Whether loads of such a cache are to run behind answers.
 inline bool loads_behind_answers(herdlock::cache_options const& options) {
   using herdlock::milliseconds;
-  return options.early_refresh > 0 || options.grace > milliseconds{0} ||
-         options.refresh_every > milliseconds{0};
+  return options.early_refresh > 0 || options.freshness.grace > milliseconds{0} ||
+         options.lasting.refresh_every > milliseconds{0};
 }
 
 template <class Function>

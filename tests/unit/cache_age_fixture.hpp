@@ -3,8 +3,8 @@
 
 #include <deque>
 
+#include "cache/keys/frame.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_frame.hpp"
 #include "support/as_result.hpp"
 
 namespace herdlock::scripted {
@@ -23,12 +23,13 @@ class CacheAge : public CacheTest {
   }
 
   static cache_options framed() {
-    return {.ttl = ttl, .ttl_jitter = 0, .format = cache_format::framed, .grace = grace};
+    return {
+        .ttl = ttl, .ttl_jitter = 0, .format = cache_format::framed, .freshness = {.grace = grace}};
   }
   static cache_options failing_safe() {
     auto options = framed();
-    options.fail_safe = true;
-    options.soft_timeout = wait_forever;
+    options.freshness.fail_safe = true;
+    options.freshness.soft_timeout = wait_forever;
     return options;
   }
 

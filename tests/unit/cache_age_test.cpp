@@ -157,7 +157,7 @@ TEST_F(CacheAge, AStaleValueIsTheAnswerAndOneLoadRunsBehindIt) {
 
 TEST_F(CacheAge, ALoadBehindAnAnswerWaitsForItsSlotWithNobodyWaitingForIt) {
   auto options = framed();
-  options.max_loads = 1;
+  options.bounds.max_loads = 1;
   open(options);
   call other;
   load(other, "other");
@@ -210,7 +210,7 @@ TEST_F(CacheAge, WhoeverOnlyLooksTakesAStaleEntryForAMiss) {
 TEST_F(CacheAge, ARefreshThatFailedIsTheErrorOfTheNextUnlessAStaleValueIsBetter) {
   for (bool const safe : {false, true}) {
     auto options = framed();
-    options.fail_safe = safe;
+    options.freshness.fail_safe = safe;
     open(options);
     loader.hold();
     loader.error = "database is down";
@@ -308,7 +308,7 @@ TEST_F(CacheAge, AnEarlyRefreshFindsThatAnotherHasRefreshedIt) {
 
 TEST_F(CacheAge, AStaleEntryWithALongerGraceThanOursIsClaimedAsWhatItIs) {
   auto options = framed();
-  options.grace = 1s;
+  options.freshness.grace = 1s;
   open(options);
   auto header = header_of(ttl + 1s);
   store_entry(header);
@@ -366,31 +366,32 @@ TEST_F(CacheAge, OptionsThatContradictEachOtherAreRefusedByName) {
   auto const has = [](std::string const& text, char const* part) {
     return text.find(part) != std::string::npos;
   };
-  EXPECT_TRUE(has(refusal({.grace = 1s}), "grace: needs format"));
-  EXPECT_TRUE(has(refusal({.fail_safe = true}), "fail_safe: needs format"));
-  EXPECT_TRUE(has(refusal({.soft_timeout = 1s}), "soft_timeout: needs format"));
-  EXPECT_TRUE(has(refusal({.max_error_back_off = 1s}), "max_error_back_off: needs format"));
+  EXPECT_TRUE(has(refusal({.freshness = {.grace = 1s}}), "freshness.grace: needs format"));
+  EXPECT_TRUE(has(refusal({.freshness = {.fail_safe = true}}), "freshness.fail_safe: needs"));
+  EXPECT_TRUE(has(refusal({.freshness = {.soft_timeout = 1s}}), "freshness.soft_timeout: needs"));
+  EXPECT_TRUE(has(refusal({.freshness = {.max_error_back_off = 1s}}),
+                  "freshness.max_error_back_off: needs format"));
   auto options = framed();
-  options.grace = 0s;
-  options.fail_safe = true;
-  EXPECT_TRUE(has(refusal(options), "fail_safe: needs a grace"));
-  options.fail_safe = false;
-  options.soft_timeout = 1s;
-  EXPECT_TRUE(has(refusal(options), "soft_timeout: needs a grace"));
+  options.freshness.grace = 0s;
+  options.freshness.fail_safe = true;
+  EXPECT_TRUE(has(refusal(options), "freshness.fail_safe: needs a freshness.grace"));
+  options.freshness.fail_safe = false;
+  options.freshness.soft_timeout = 1s;
+  EXPECT_TRUE(has(refusal(options), "freshness.soft_timeout: needs a freshness.grace"));
   options = framed();
-  options.soft_timeout = options.wait;
-  EXPECT_TRUE(has(refusal(options), "soft_timeout: use less than wait"));
-  options.soft_timeout = wait_forever;
-  EXPECT_TRUE(has(refusal(options), "wait_forever needs fail_safe"));
+  options.freshness.soft_timeout = options.wait;
+  EXPECT_TRUE(has(refusal(options), "freshness.soft_timeout: use less than wait"));
+  options.freshness.soft_timeout = wait_forever;
+  EXPECT_TRUE(has(refusal(options), "wait_forever needs freshness.fail_safe"));
   options = framed();
   options.early_refresh = 10.5;
   EXPECT_TRUE(has(refusal(options), "early_refresh: use 0 to 10"));
   options = framed();
-  options.max_error_back_off = 10ms;
-  EXPECT_TRUE(has(refusal(options), "max_error_back_off: use"));
+  options.freshness.max_error_back_off = 10ms;
+  EXPECT_TRUE(has(refusal(options), "freshness.max_error_back_off: use"));
   options = framed();
-  options.grace = limits::max_ttl;
-  EXPECT_TRUE(has(refusal(options), "grace: together with ttl"));
+  options.freshness.grace = limits::max_ttl;
+  EXPECT_TRUE(has(refusal(options), "freshness.grace: together with ttl"));
   EXPECT_EQ(refusal(failing_safe()), "(taken)");
   EXPECT_THROW(cache<std::string>(*opened, *opened, framed()), error);
 }

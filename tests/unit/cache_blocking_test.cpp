@@ -107,7 +107,8 @@ TEST(BlockingCache, TheLastHandleWaitsForALoaderThatRuns) {
   };
   {
     cache<std::string> strings(open_store("memory:"),
-                               {.format = cache_format::framed, .grace = 10min}, until_told);
+                               {.format = cache_format::framed, .freshness = {.grace = 10min}},
+                               until_told);
     strings.put(key, "stale");
     EXPECT_TRUE(strings.expire(key));
     EXPECT_EQ(strings.get_or_load(key), "stale") << "it is loaded behind the answer";

@@ -39,7 +39,7 @@ TEST_F(CacheClock, AStaleEntryIsLoadedAnewAndIsNoAnswer) {
 
 TEST_F(CacheClock, AStaleEntryIsNoAnswerWhenItsLoadFailsEither) {
   auto options = failing_safe();
-  options.soft_timeout = milliseconds{0};
+  options.freshness.soft_timeout = milliseconds{0};
   open_without_clock(options);
   loader.error = "broken";
   store_stale();

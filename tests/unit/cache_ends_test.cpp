@@ -66,7 +66,7 @@ TEST_F(CacheEnds, WhoCameBehindTheRequestLoadsUnderTheSameClaim) {
 }
 
 TEST_F(CacheEnds, TheSecondWhoWaitsLoadsWhenTheFirstHasGoneBeforeItBegan) {
-  open({.max_loads = 1});
+  open({.bounds = {.max_loads = 1}});
   call other, first, second;
   load(other, "other");
   settle();

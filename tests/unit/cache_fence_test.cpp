@@ -118,7 +118,7 @@ TEST_F(CacheFence, ALoadWithoutTheStoreThatBeganBeforeItIsNotKept) {
 }
 
 TEST_F(CacheFence, ManyOfThemBesideALoadThatHangsMakeNoMoreLoadsThanMayRun) {
-  open({.max_loads_without_store = 2});
+  open({.bounds = {.max_loads_without_store = 2}});
   refuse_claims();
   for (int i = 0; i < 5; ++i) {
     ask(before);

@@ -1,5 +1,5 @@
 // Framed values of both layouts, and the times of an entry on the clock of this process.
-#include "runtime/cache_frame.hpp"
+#include "cache/keys/frame.hpp"
 
 #include <gtest/gtest.h>
 

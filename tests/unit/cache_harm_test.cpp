@@ -4,8 +4,8 @@
 #include <system_error>
 #include <thread>
 
+#include "cache/engine/loader_pool.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_loader_pool.hpp"
 #include "support/as_result.hpp"
 #include "support/gate.hpp"
 
@@ -54,7 +54,7 @@ TEST_F(CacheHarm, AHandlerThatThrowsKeepsNobodyFromBeingAnswered) {
 }
 
 TEST_F(CacheHarm, AllSlotsAreThereAfterAHundredThrows) {
-  open({.max_loads = 2, .max_loads_without_store = 2});
+  open({.bounds = {.max_loads = 2, .max_loads_without_store = 2}});
   loader.let_go();
   for (int i = 0; i < 100; ++i) {
     load_and_throw("guarded" + std::to_string(i));
@@ -82,7 +82,7 @@ TEST_F(CacheHarm, AllSlotsAreThereAfterAHundredThrows) {
 }
 
 TEST_F(CacheHarm, HandlersThatThrowWhenTurnedAwayLeaveTheNextCallersAlone) {
-  open({.max_waiting = 1});
+  open({.bounds = {.max_waiting = 1}});
   for (int round = 1; round <= 3; ++round) {
     call first;
     load(first);

@@ -18,7 +18,7 @@ class CacheHotRefresh : public CacheTest {
     options.ttl = 40s;
     options.ttl_jitter = 0;
     options.prefix = "p:";
-    options.hot_keys = hot_keys_options{.threshold = 10, .min_reads = 5, .reads_per_write = 0};
+    options.hot.keys = hot_keys_options{.threshold = 10, .min_reads = 5, .reads_per_write = 0};
     return options;
   }
   void open_with(cache_options const& options) {
@@ -106,7 +106,7 @@ TEST_F(CacheHotRefresh, WhereClaimsFailItIsNotLoadedWithoutOne) {
 }
 
 TEST_F(CacheHotRefresh, WhereAllSlotsAreTakenNobodyWaits) {
-  open_with({.max_loads = 1});
+  open_with({.bounds = {.max_loads = 1}});
   keep_it();
   call other;
   load(other, "missing");
@@ -327,9 +327,9 @@ TEST_F(CacheHotRefresh, OneIsWarnedWhoHasPinnedAKey) {
 
 // Its hits are not seen one by one.
 TEST_F(CacheHotRefresh, AKeyThatWasForgottenIsFoundAgainByHitsOfWhatIsKept) {
-  auto options = with_hot_keys({.near = near_cache::all});
-  options.hot_keys->window = 100ms;
-  options.hot_keys->threshold = 100;
+  auto options = with_hot_keys({.near = {.mode = near_cache::all}});
+  options.hot.keys->window = 100ms;
+  options.hot.keys->threshold = 100;
   open(options);
   script->entries["p:k"].value = cache_value("there");
   keep_it();

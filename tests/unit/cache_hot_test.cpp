@@ -13,7 +13,7 @@ class CacheHot : public CacheTest {
   CacheHot() { open_with(hot_keys_options{.threshold = 10, .min_reads = 5}); }
 
   void open_with(std::optional<hot_keys_options> hot) {
-    open({.prefix = "p:", .hot_keys = std::move(hot)});
+    open({.prefix = "p:", .hot = {.keys = std::move(hot)}});
     script->entries["p:k"].value = cache_value("there");
   }
   void ask(std::string_view key, int times = 1) {
@@ -128,7 +128,7 @@ TEST(CacheHotThreads, NoCallbackIsCalledWhenTheCacheHasGone) {
                                  told->emplace_back(key);
                                }};
     {
-      cache<std::string> const one(open_store("memory:"), {.hot_keys = hot});
+      cache<std::string> const one(open_store("memory:"), {.hot = {.keys = hot}});
       for (int i = 0; i < 500; ++i) one.get("k" + std::to_string(i % 7));
     }
     EXPECT_LE(told->size(), 7u);
@@ -149,7 +149,7 @@ TEST_F(CacheHot, AnOptionOutOfItsRangeIsRefusedByItsName) {
     FAIL();
   } catch (error const& e) {
     EXPECT_EQ(e.code(), errc::invalid_value);
-    EXPECT_NE(std::string(e.what()).find("cache option hot_keys.threshold"), std::string::npos)
+    EXPECT_NE(std::string(e.what()).find("cache option hot.keys.threshold"), std::string::npos)
         << e.what();
   }
   open_with(std::nullopt);

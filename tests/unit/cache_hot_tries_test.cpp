@@ -13,9 +13,10 @@ class CacheHotTries : public CacheTest {
  protected:
   CacheHotTries() {
     tracks = true;
-    open({.prefix = "p:",
-          .hot_keys = hot_keys_options{.threshold = 10, .min_reads = 5, .reads_per_write = 0},
-          .near_max_value_bytes = 100});
+    open(
+        {.prefix = "p:",
+         .near = {.max_value_bytes = 100},
+         .hot = {.keys = hot_keys_options{.threshold = 10, .min_reads = 5, .reads_per_write = 0}}});
     script->entries["p:k"].value = cache_value("there");
   }
 

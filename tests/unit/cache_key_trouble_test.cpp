@@ -3,9 +3,9 @@
 #include <deque>
 
 #include "algo/key_pauses.hpp"
+#include "cache/engine/shared_looks.hpp"
+#include "cache/keys/unstored_answers.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_kept_answers.hpp"
-#include "runtime/shared_looks.hpp"
 #include "support/as_result.hpp"
 
 namespace herdlock::scripted {
@@ -41,7 +41,7 @@ class CacheKeyTrouble : public CacheTest {
   }
   /// Answers are kept for so many periods since then.
   static auto periods_since(clock::time_point began) {
-    return 1 + (clock::now() - began) / runtime::kept_answers::longest_unguarded;
+    return 1 + (clock::now() - began) / runtime::unstored_answers::longest_unguarded;
   }
 
   std::deque<call> calls;
@@ -283,7 +283,7 @@ TEST_F(CacheKeyTrouble, ADeletionBetweenRefusedClaimsDoesNotEndWhatWasLoadedWith
 TEST_F(CacheKeyTrouble, SoManyReadsAreUnderWayAtOnceAndTheOthersWait) {
   constexpr auto most = runtime::shared_looks::most_under_way;
   constexpr std::size_t more = 10;
-  open({.wait = wait_forever, .max_waiting = 2 * most});
+  open({.wait = wait_forever, .bounds = {.max_waiting = 2 * most}});
   for (std::size_t i = 0; i < most + more; ++i) {
     script->entries["k" + std::to_string(i)].value = cache_value("stored");
   }
@@ -309,7 +309,7 @@ TEST_F(CacheKeyTrouble, SoManyReadsAreUnderWayAtOnceAndTheOthersWait) {
 TEST_F(CacheKeyTrouble, ReadsThatWaitGoWithoutAStoreThatHangs) {
   constexpr auto most = runtime::shared_looks::most_under_way;
   constexpr std::size_t more = 10;
-  open({.wait = wait_forever, .max_waiting = 2 * most});
+  open({.wait = wait_forever, .bounds = {.max_waiting = 2 * most}});
   loader.let_go();
   script->script = [](auto&&...) { return fault::hang; };
   for (std::size_t i = 0; i < most + more; ++i) load(calls.emplace_back(), "k" + std::to_string(i));

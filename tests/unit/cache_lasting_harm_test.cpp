@@ -8,7 +8,10 @@ namespace {
 class CacheLastingHarm : public CacheAge {
  protected:
   static cache_options scheduled() {
-    return {.ttl = lasting, .ttl_jitter = 0, .format = cache_format::framed, .refresh_every = 20ms};
+    return {.ttl = lasting,
+            .ttl_jitter = 0,
+            .format = cache_format::framed,
+            .lasting = {.refresh_every = 20ms}};
   }
 
   void load_counted(std::string const& key) {
@@ -74,7 +77,7 @@ TEST_F(CacheLastingHarm, ALoaderThatRunsOutlivesTheOneThatTakesItsPlace) {
 // away, and lets none become old.
 TEST_F(CacheLastingHarm, AProcessAtItsBoundRefreshesTheEntriesOfOthers) {
   auto options = scheduled();
-  options.max_lasting_entries = 1;
+  options.lasting.max_entries = 1;
   open(options);
   load_counted("mine");
   store_stale();
@@ -113,7 +116,7 @@ TEST_F(CacheLastingHarm, AnEntryWhoseTimesAreNotKnownDoesNotEndTheSchedule) {
 
 TEST_F(CacheLastingHarm, TheScheduleIsNobodysCall) {
   auto options = scheduled();
-  options.soft_timeout = 1s;
+  options.freshness.soft_timeout = 1s;
   open(options);
   load_counted("k");
   EXPECT_TRUE(run_until([&] { return runs["k"] >= 3; }));
@@ -128,7 +131,7 @@ TEST_F(CacheLastingHarm, TheScheduleIsNobodysCall) {
 // What was loaded together is not loaded anew together.
 TEST_F(CacheLastingHarm, TheScheduleGoesByTheTimeThatTheJitterGaveAnEntry) {
   auto options = scheduled();
-  options.refresh_every = 400ms;
+  options.lasting.refresh_every = 400ms;
   options.ttl_jitter = 0.9;
   open(options);
   std::vector<std::string> order;
@@ -153,7 +156,7 @@ TEST_F(CacheLastingHarm, TheScheduleGoesByTheTimeThatTheJitterGaveAnEntry) {
 // "In one process at a time": without a claim nobody could tell.
 TEST_F(CacheLastingHarm, TheScheduleLoadsNothingWithoutAClaim) {
   auto options = scheduled();
-  options.soft_timeout = 1s;
+  options.freshness.soft_timeout = 1s;
   open(options);
   load_counted("k");
   refuse("claim");
@@ -239,7 +242,7 @@ TEST_F(CacheLastingHarm, WhatTheStoreRefusesAsAValueTakesTheOldEntryAway) {
 
 // An outage does not fill the cache with what was never stored.
 TEST_F(CacheLastingHarm, WhatIsRefusedByTheStoreDoesNotCount) {
-  open({.ttl = lasting, .max_lasting_entries = 2});
+  open({.ttl = lasting, .lasting = {.max_entries = 2}});
   ASSERT_TRUE(put("kept", "x").has_value());
   for (std::string const verb : {"put", "fill"}) {
     refuse(verb);

@@ -7,7 +7,10 @@ namespace {
 class CacheLasting : public CacheAge {
  protected:
   static cache_options scheduled() {
-    return {.ttl = lasting, .ttl_jitter = 0, .format = cache_format::framed, .refresh_every = 20ms};
+    return {.ttl = lasting,
+            .ttl_jitter = 0,
+            .format = cache_format::framed,
+            .lasting = {.refresh_every = 20ms}};
   }
 
   void load_counted(std::string const& key) {
@@ -41,7 +44,7 @@ class CacheLasting : public CacheAge {
 
 TEST_F(CacheLasting, AnEntryIsStoredForAYearAndIsStaleWhenItsRefreshIsDue) {
   auto options = scheduled();
-  options.refresh_every = 1h;
+  options.lasting.refresh_every = 1h;
   open(options);
   loader.let_go();
   ask();
@@ -77,7 +80,7 @@ TEST_F(CacheLasting, TheLoaderRunsOnItsScheduleThoughNobodyAsks) {
 
 TEST_F(CacheLasting, ALoaderThatFailedRunsOnItsScheduleAgain) {
   auto options = scheduled();
-  options.fail_safe = true;
+  options.freshness.fail_safe = true;
   options.error_back_off = 10ms;
   open(options);
   loader.let_go();
@@ -127,7 +130,7 @@ TEST_F(CacheLasting, ALoaderThatHangsIsNotCalledBesideItselfWhenItHasLostItsClai
 // R21: an old value must not be served for ever because the new one is too large.
 TEST_F(CacheLasting, AValueThatHasGrownBeyondTheBoundTakesTheOldOneAway) {
   auto options = scheduled();
-  options.max_lasting_bytes = 10;
+  options.lasting.max_bytes = 10;
   options.error_back_off = 10min;
   open(options);
   loader.value = "small";
@@ -204,14 +207,14 @@ TEST_F(CacheLasting, WhatIsPutIsRefreshedByTheSchedule) {
 }
 
 TEST_F(CacheLasting, PutIsRefusedByNameBeyondTheBoundOfBytes) {
-  open({.prefix = "p:", .ttl = lasting, .max_lasting_bytes = 5'000'000});
+  open({.prefix = "p:", .ttl = lasting, .lasting = {.max_bytes = 5'000'000}});
   std::string const value(10'000, 'x');
   for (int i = 0; i < 500; ++i) ASSERT_TRUE(put(std::to_string(i), value).has_value());
   auto const refused = put("the 501st", value);
   ASSERT_TRUE(refused.has_error());
   EXPECT_EQ(refused.error(), errc::overloaded);
   EXPECT_NE(refused.error().message.find("p:the 501st"), std::string::npos);
-  EXPECT_NE(refused.error().message.find("max_lasting_bytes (5000000)"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("lasting.max_bytes (5000000)"), std::string::npos);
   EXPECT_EQ(script->count("put"), 500u);
   EXPECT_EQ(strings->stats().lasting_bytes, 5'000'000u);
 
@@ -222,14 +225,14 @@ TEST_F(CacheLasting, PutIsRefusedByNameBeyondTheBoundOfBytes) {
 }
 
 TEST_F(CacheLasting, ALoadedValueBeyondTheBoundOfEntriesAnswersAndIsNotStored) {
-  open({.ttl = lasting, .error_back_off = 10min, .max_lasting_entries = 2});
+  open({.ttl = lasting, .error_back_off = 10min, .lasting = {.max_entries = 2}});
   for (std::string const key : {"a", "b", "c", "c"}) load_counted(key);
   EXPECT_EQ(calls.back().value(), "loaded 1") << "and not by each caller";
   EXPECT_FALSE(script->entries["c"].value);
   EXPECT_EQ(script->entries["c"].claimant, "") << "the claim is given up";
   EXPECT_EQ(strings->stats().unstorable, 1u);
   EXPECT_EQ(strings->stats().lasting_entries, 2u);
-  EXPECT_NE(strings->last_store_error().message.find("max_lasting_entries (2)"), std::string::npos);
+  EXPECT_NE(strings->last_store_error().message.find("lasting.max_entries (2)"), std::string::npos);
 }
 
 TEST_F(CacheLasting, WhatIsLoadedWithoutTheStoreDoesNotCount) {
@@ -274,28 +277,33 @@ TEST_F(CacheLasting, ContradictingOptionsAreRefusedByName) {
     }
   };
   constexpr auto framed = cache_format::framed;
-  EXPECT_NE(refusal_of({.format = framed, .refresh_every = 1s}).find("needs ttl = lasting"),
+  EXPECT_NE(
+      refusal_of({.format = framed, .lasting = {.refresh_every = 1s}}).find("needs ttl = lasting"),
+      std::string::npos);
+  EXPECT_NE(refusal_of({.ttl = lasting, .lasting = {.refresh_every = 1s}})
+                .find("lasting.refresh_every: needs format"),
             std::string::npos);
-  EXPECT_NE(refusal_of({.ttl = lasting, .refresh_every = 1s}).find("refresh_every: needs format"),
-            std::string::npos);
-  EXPECT_NE(refusal_of({.ttl = lasting, .format = framed, .grace = 1s}).find("grace"),
+  EXPECT_NE(refusal_of({.ttl = lasting, .format = framed, .freshness = {.grace = 1s}})
+                .find("freshness.grace"),
             std::string::npos);
   EXPECT_NE(refusal_of({.ttl = lasting, .format = framed, .early_refresh = 1}).find("early_ref"),
             std::string::npos);
-  EXPECT_NE(refusal_of({.ttl = lasting, .format = framed, .fail_safe = true}).find("fail_safe"),
+  EXPECT_NE(refusal_of({.ttl = lasting, .format = framed, .freshness = {.fail_safe = true}})
+                .find("freshness.fail_safe"),
             std::string::npos);
   for (milliseconds const every : {milliseconds(-1ms), milliseconds(9ms), milliseconds::max(),
                                    std::chrono::duration_cast<milliseconds>(90 * 24h + 1ms)}) {
     auto options = scheduled();
-    options.refresh_every = every;
-    EXPECT_NE(refusal_of(options).find("refresh_every"), std::string::npos) << every.count();
+    options.lasting.refresh_every = every;
+    EXPECT_NE(refusal_of(options).find("lasting.refresh_every"), std::string::npos)
+        << every.count();
   }
   auto options = scheduled();
-  options.refresh_every = 90 * 24h;
+  options.lasting.refresh_every = 90 * 24h;
   EXPECT_EQ(refusal_of(options), "(taken)");
-  EXPECT_NE(refusal_of({.ttl = lasting, .max_lasting_bytes = 0}).find("max_lasting_bytes"),
+  EXPECT_NE(refusal_of({.ttl = lasting, .lasting = {.max_bytes = 0}}).find("lasting.max_bytes"),
             std::string::npos);
-  EXPECT_NE(refusal_of({.ttl = lasting, .max_lasting_entries = 0}).find("max_lasting_entries"),
+  EXPECT_NE(refusal_of({.ttl = lasting, .lasting = {.max_entries = 0}}).find("lasting.max_entries"),
             std::string::npos);
 }
 

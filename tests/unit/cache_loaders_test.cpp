@@ -123,13 +123,13 @@ TEST(CacheLoaders, ACallThatNeedsWhatTheCacheHasNotSaysSoByName) {
   EXPECT_TRUE(contains(none, "cache(store, options, loader)")) << none;
   auto const load = [] { return std::string("loaded"); };
   cache<std::string> const soft(
-      store, {.format = cache_format::framed, .grace = 1min, .soft_timeout = 10ms});
+      store, {.format = cache_format::framed, .freshness = {.grace = 1min, .soft_timeout = 10ms}});
   auto const why = failure_of([&] { soft.get_or_load("k", load); });
-  EXPECT_TRUE(contains(why, "soft_timeout")) << why;
+  EXPECT_TRUE(contains(why, "freshness.soft_timeout")) << why;
   cache<std::string> const scheduled(
-      store, {.ttl = lasting, .format = cache_format::framed, .refresh_every = 1min});
+      store, {.ttl = lasting, .format = cache_format::framed, .lasting = {.refresh_every = 1min}});
   auto const what = failure_of([&] { scheduled.get_or_load("k", load); });
-  EXPECT_TRUE(contains(what, "refresh_every")) << what;
+  EXPECT_TRUE(contains(what, "lasting.refresh_every")) << what;
 }
 
 // ------------------------------------------------------------------------------------- harm
@@ -170,11 +170,11 @@ TEST(CacheLoaders, ALoaderThatEndsItsThreadIsItsOwnCallsTrouble) {
 
 TEST(CacheLoaders, AnOwnedLoaderThatEndsItsThreadIsAnErrorAndTheNextLoads) {
   std::atomic<int> loads = 0;
-  cache<std::string> const strings(open_store("memory:"), {.error_back_off = 0ms, .max_loads = 1},
-                                   [&]() -> text {
-                                     if (++loads < 4) pthread_exit(nullptr);
-                                     return "loaded";
-                                   });
+  cache<std::string> const strings(
+      open_store("memory:"), {.error_back_off = 0ms, .bounds = {.max_loads = 1}}, [&]() -> text {
+        if (++loads < 4) pthread_exit(nullptr);
+        return "loaded";
+      });
   for (int i = 1; i < 4; ++i) {
     auto const why = failure_of([&] { strings.get_or_load("k"); });
     EXPECT_TRUE(contains(why, "ended its thread")) << why;
@@ -196,7 +196,7 @@ TEST(CacheLoaders, ACallForVeryManyKeysLoadsEachOnce) {
     return values;
   });
   EXPECT_EQ(loaded, keys.size());
-  EXPECT_LE(runs, 2 * keys.size() / cache_options().max_loads);
+  EXPECT_LE(runs, 2 * keys.size() / cache_options().bounds.max_loads);
   for (auto const& one : {got.front(), got[10'000], got.back()}) EXPECT_TRUE(one.value());
 }
 

@@ -135,7 +135,7 @@ TEST_F(CacheMany, AKeyThatIsNamedTwiceIsLoadedOnce) {
 }
 
 TEST_F(CacheMany, MoreThanMaxLoadsAreLoadedInMoreCalls) {
-  open({.max_loads = 3});
+  open({.bounds = {.max_loads = 3}});
   loader.let_go();
   ask(c, {"a", "b", "c", "d", "e"});
   EXPECT_EQ(c.answers, 1);
@@ -264,7 +264,7 @@ TEST_F(CacheMany, ACacheThatGoesLeavesACallTheValuesThatItsLoaderBrings) {
 }
 
 TEST_F(CacheMany, KeysBeyondMaxWaitingAreTurnedAwayEachForItself) {
-  open({.max_waiting = 2});
+  open({.bounds = {.max_waiting = 2}});
   loader.let_go();
   ask(c, {"a", "b", "c"});
   ASSERT_TRUE(run_until([&] { return c.answers > 0; }));

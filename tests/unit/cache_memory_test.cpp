@@ -56,14 +56,14 @@ class CacheNearMemory : public CacheTags {
   CacheNearMemory() {
     tracks = true;
     auto options = tagged();
-    options.hot_keys = std::nullopt;
-    options.tags = [](std::string_view key) {
+    options.hot.keys = std::nullopt;
+    options.tags.of = [](std::string_view key) {
       return std::vector{std::string(key) + std::string(bytes_of_tag() - key.size(), 'x')};
     };
     other.reset();
     open(options);
     other.emplace(*opened, options);
-    options.near = near_cache::all;
+    options.near.mode = near_cache::all;
     strings.emplace(*opened, options);
     settle();
   }
@@ -103,8 +103,8 @@ class CacheNearHits : public CacheTest {
   CacheNearHits() { tracks = true; }
 
   void keep(cache_options options) {
-    options.near = near_cache::all;
-    options.max_staleness = 1h;  // nobody asks for a sign of life during the hits
+    options.near.mode = near_cache::all;
+    options.near.max_staleness = 1h;  // nobody asks for a sign of life during the hits
     open(options);
     ASSERT_GT(requests.load(), 0u) << "else nothing is counted";
     script->entries[std::string(key)].value = cache_value("there");
@@ -134,7 +134,7 @@ TEST_F(CacheNearHits, TakeNoMemoryWhereNobodyCountsKeys) {
 }
 
 TEST_F(CacheNearHits, TakeNoMemoryWhereKeysAreCounted) {
-  keep({.hot_keys = hot_keys_options{}});
+  keep({.hot = {.keys = hot_keys_options{}}});
   requests_of_hits();  // and its counters
   EXPECT_EQ(requests_of_hits(), 0u);
 }

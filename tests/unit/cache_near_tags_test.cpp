@@ -15,14 +15,14 @@ class CacheNearTags : public CacheTags {
 
   void open_near(near_cache how, milliseconds tag_max_age = 0ms) {
     auto options = tagged();
-    options.tag_max_age = tag_max_age;
-    options.hot_keys = std::nullopt;
-    options.near = how;
-    options.near_untracked_age = 1h;
+    options.tags.max_age = tag_max_age;
+    options.hot.keys = std::nullopt;
+    options.near.mode = how;
+    options.near.untracked_age = 1h;
     other.reset();
     open(options);
-    options.near = near_cache::off;
-    options.near_untracked_age = 0ms;
+    options.near.mode = near_cache::off;
+    options.near.untracked_age = 0ms;
     other.emplace(*opened, options);
     settle();
   }
@@ -204,7 +204,7 @@ TEST_F(CacheNearTags, AConnectionThatIsLostTakesTheRecordsWithIt) {
   EXPECT_EQ(load_here("c", "l"), "c");
 }
 
-// It may be older: of a server that pushes nothing it is kept for near_untracked_age.
+// It may be older: of a server that pushes nothing it is kept for near.untracked_age.
 TEST_F(CacheNearTags, WhatIsKeptOfATagSaysNothingOfEntriesThatAreNotKept) {
   for (bool const pushes : {true, false}) {
     tracking->refuses = !pushes;
@@ -239,13 +239,13 @@ TEST_F(CacheNearTags, ATagThatIsKnownIsReadOnceMoreForWhatIsKept) {
   keep();
   invalidate_there();
   tracking->push(record);
-  EXPECT_FALSE(answers_by_itself()) << "it is no answer for tag_max_age, for it may be kept";
+  EXPECT_FALSE(answers_by_itself()) << "it is no answer for tags.max_age, for it may be kept";
 }
 
 TEST_F(CacheNearTags, WhoNamesNoTagsKeepsWhatHasThemToo) {
   auto options = tagged();
-  options.tags = nullptr;
-  options.near = near_cache::all;
+  options.tags.of = nullptr;
+  options.near.mode = near_cache::all;
   load_there("a");
   strings.emplace(*opened, options);
   settle();

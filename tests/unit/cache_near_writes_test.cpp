@@ -10,7 +10,7 @@ class CacheNearWrites : public CacheTest {
  protected:
   CacheNearWrites() {
     tracks = true;
-    open({.near = near_cache::all, .hot_keys = std::nullopt, .near_untracked_age = 1h});
+    open({.near = {.mode = near_cache::all, .untracked_age = 1h}, .hot = {.keys = std::nullopt}});
     script->entries["k"].value = cache_value("there");
   }
 
@@ -68,7 +68,7 @@ TEST_F(CacheNearWrites, WhatWasReadMeanwhileIsNotKeptAfterwards) {
 TEST_F(CacheNearWrites, ALinkThatRefusesEachPingIsAskedNoMoreOften) {
   ASSERT_TRUE(keeps_it_again());
   constexpr std::size_t some = 6;
-  auto const third = cache_options().max_staleness / 3;
+  auto const third = cache_options().near.max_staleness / 3;
   tracking->refuses_pings = true;
   tracking->pings = 0;
   auto const begun = clock::now();

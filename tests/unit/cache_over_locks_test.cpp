@@ -1,8 +1,8 @@
 // Claims that are leases of another store.
 #include <deque>
 
+#include "cache/engine/over_locks.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_over_locks.hpp"
 #include "scripted_lease_store.hpp"
 #include "stores/memory/memory_store.hpp"
 #include "support/as_result.hpp"
@@ -46,7 +46,7 @@ TEST(cache_over_locks, AnOutageOfTheLockStoreLeavesReadsAloneAndLoadsUnguarded) 
   for (auto const why : {errc::unavailable, errc::timed_out}) {
     scripted_fixture locks;
     store const values = open_store("memory:outage", {.executor = locks.io.get_executor()});
-    cache<std::string> strings(values, *locks.opened, {.max_loads_without_store = 2});
+    cache<std::string> strings(values, *locks.opened, {.bounds = {.max_loads_without_store = 2}});
     strings.async_put(cache_key("hit"), "stored", herdlock_test::as_result([](result<void>) {}));
     locks.settle();
     held_loader loader(locks.io.get_executor());

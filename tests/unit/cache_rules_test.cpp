@@ -32,9 +32,9 @@ class CacheRules : public CacheTest {
 
   static cache_options terms(double threshold, std::optional<near_cache> near = std::nullopt) {
     return {.prefix = "p:",
-            .near = near,
-            .hot_keys = hot_keys_options{.threshold = threshold, .min_reads = 5},
-            .rules = key_rules::on};
+            .near = {.mode = near},
+            .hot = {.keys = hot_keys_options{.threshold = threshold, .min_reads = 5},
+                    .rules = key_rules::on}};
   }
   template <class Loader>
   void give_loader(Loader own) {
@@ -276,7 +276,7 @@ TEST_F(CacheRules, WhoHasNotNamedThemDoesNotAskForThem) {
   open({.prefix = "p:"});
   ask();
   EXPECT_EQ(rules->listeners, 0u);
-  open({.prefix = "p:", .near = near_cache::all, .hot_keys = hot_keys_options{}});
+  open({.prefix = "p:", .near = {.mode = near_cache::all}, .hot = {.keys = hot_keys_options{}}});
   ask();
   settle();
   EXPECT_EQ(rules->listeners, 0u);
@@ -284,7 +284,7 @@ TEST_F(CacheRules, WhoHasNotNamedThemDoesNotAskForThem) {
 }
 
 TEST_F(CacheRules, TheyAreALineOfTheirOwn) {
-  open({.prefix = "p:", .rules = key_rules::on});
+  open({.prefix = "p:", .hot = {.rules = key_rules::on}});
   script->entries["p:k"].value = cache_value("there");
   ask();
   EXPECT_EQ(rules->listeners, 1u);
@@ -307,11 +307,12 @@ TEST_F(CacheRules, WhereNothingIsKeptTheyAreHeardForTheEntriesOfOthers) {
 TEST_F(CacheRules, AStoreThatKeepsNoneIsRefused) {
   keeps_rules = false;
   try {
-    open({.prefix = "p:", .rules = key_rules::on});
+    open({.prefix = "p:", .hot = {.rules = key_rules::on}});
     FAIL() << "taken";
   } catch (error const& why) {
     EXPECT_TRUE(why.code() == errc::not_supported);
-    EXPECT_NE(std::string(why.what()).find("cache option rules"), std::string::npos) << why.what();
+    EXPECT_NE(std::string(why.what()).find("cache option hot.rules"), std::string::npos)
+        << why.what();
   }
 }
 

@@ -12,7 +12,7 @@ using CacheStale = CacheAge;
 
 TEST_F(CacheStale, AfterTheSoftTimeoutTheStaleValueIsTheAnswerAndTheLoadGoesOn) {
   auto options = framed();
-  options.soft_timeout = 20ms;
+  options.freshness.soft_timeout = 20ms;
   open(options);
   store_stale();
   call& c = ask();
@@ -27,7 +27,7 @@ TEST_F(CacheStale, AfterTheSoftTimeoutTheStaleValueIsTheAnswerAndTheLoadGoesOn) 
 
 TEST_F(CacheStale, ALoadThatEndsWithinTheSoftTimeoutIsTheAnswer) {
   auto options = framed();
-  options.soft_timeout = 20s;
+  options.freshness.soft_timeout = 20s;
   open(options);
   store_stale();
   call& first = ask();
@@ -42,8 +42,8 @@ TEST_F(CacheStale, ALoadThatEndsWithinTheSoftTimeoutIsTheAnswer) {
 
 TEST_F(CacheStale, ALoadWhoseCallersHaveAllSoftlyTimedOutStillGetsItsSlot) {
   auto options = framed();
-  options.soft_timeout = 10ms;
-  options.max_loads = 1;
+  options.freshness.soft_timeout = 10ms;
+  options.bounds.max_loads = 1;
   open(options);
   call other;
   load(other, "other");
@@ -59,7 +59,7 @@ TEST_F(CacheStale, ALoadWhoseCallersHaveAllSoftlyTimedOutStillGetsItsSlot) {
 
 TEST_F(CacheStale, ACallerWhoCancelsWhileItWaitsSoftlyIsForgotten) {
   auto options = framed();
-  options.soft_timeout = time_to_begin;
+  options.freshness.soft_timeout = time_to_begin;
   open(options);
   store_stale();
   call& c = ask();
@@ -122,7 +122,7 @@ TEST_F(CacheStale, TheErrorOfAnotherIsNoAnswerWhereAStaleValueIs) {
 TEST_F(CacheStale, TheBackOffGrowsWithTheFailuresOfTheWholeFleet) {
   auto options = failing_safe();
   options.error_back_off = 10ms;
-  options.max_error_back_off = 10s;
+  options.freshness.max_error_back_off = 10s;
   open(options);
   loader.error = "down";
   loader.let_go();
@@ -171,9 +171,9 @@ TEST_F(CacheStale, AnErrorThatALoadWithoutTheStoreLeftIsNoAnswerWhereAStaleValue
 
 TEST_F(CacheStale, WhereTooManyLoadTheStaleValueIsTheAnswer) {
   auto options = framed();
-  options.fail_safe = true;
-  options.soft_timeout = 10ms;
-  options.max_waiting = 1;
+  options.freshness.fail_safe = true;
+  options.freshness.soft_timeout = 10ms;
+  options.bounds.max_waiting = 1;
   open(options);
   store_stale();
   script->entries["other"] = script->entries["k"];
@@ -204,7 +204,7 @@ TEST_F(CacheStale, AStaleCopyAtHandIsNoAnswerAfterItsGrace) {
 TEST_F(CacheStale, AValueThatIsNotStoredEndsARowOfFailures) {
   auto options = framed();
   options.error_back_off = 10ms;
-  options.max_error_back_off = 10s;
+  options.freshness.max_error_back_off = 10s;
   open(options);
   loader.let_go();
   for (char const* error : {"down", "", "down"}) {
@@ -221,7 +221,7 @@ TEST_F(CacheStale, AValueThatIsNotStoredEndsARowOfFailures) {
 TEST_F(CacheStale, AnErrorThatIsLongIsSharedWithItsCount) {
   auto options = framed();
   options.error_back_off = 10ms;
-  options.max_error_back_off = 10s;
+  options.freshness.max_error_back_off = 10s;
   open(options);
   loader.error = std::string(100'000, 'x');
   loader.let_go();
@@ -289,7 +289,7 @@ TEST_F(CacheStale, AGraceThatIsShorterThanWhatLoadsTakeIsWarnedOfOnceAndByName) 
   auto const warned = [&](milliseconds how_long) {
     auto options = framed();
     options.prefix = "name:";
-    options.grace = how_long;
+    options.freshness.grace = how_long;
     open(options);
     for (int i = 0; i < 2 * int(algo::grace_check::enough); ++i) {
       loader.hold();
@@ -306,7 +306,7 @@ TEST_F(CacheStale, AGraceThatIsShorterThanWhatLoadsTakeIsWarnedOfOnceAndByName) 
   ASSERT_EQ(said.size(), 1u);
   auto const has = [&](std::string const& part) { return said[0].find(part) != said[0].npos; };
   EXPECT_TRUE(has("scripted:: the cache with the prefix 'name:' keeps")) << said[0];
-  EXPECT_TRUE(has("for 10 ms (grace)")) << said[0];
+  EXPECT_TRUE(has("for 10 ms (freshness.grace)")) << said[0];
   std::string const takes = "its loads usually take ";
   ASSERT_TRUE(has(takes)) << said[0];
   EXPECT_GE(std::stoi(said[0].substr(said[0].find(takes) + takes.size())), 11);

@@ -19,10 +19,10 @@ class CacheTags : public CacheAge {
   /// Every key has the tag t, and each one more of its own.
   static cache_options tagged() {
     auto options = framed();
-    options.tags = [](std::string_view key) {
+    options.tags.of = [](std::string_view key) {
       return std::vector<std::string>{"t", "of " + std::string(key)};
     };
-    options.tag_max_age = 0ms;
+    options.tags.max_age = 0ms;
     return options;
   }
   void open_tagged(cache_options const& options) {

@@ -7,7 +7,7 @@ namespace {
 TEST_F(CacheTags, MoreTagsThanAnEntryCanHaveAreRefusedByName) {
   std::size_t count = limits::max_tags;
   auto options = tagged();
-  options.tags = [&count](std::string_view) {
+  options.tags.of = [&count](std::string_view) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < count; ++i) names.push_back("tag " + std::to_string(i));
     return names;
@@ -24,7 +24,7 @@ TEST_F(CacheTags, MoreTagsThanAnEntryCanHaveAreRefusedByName) {
 TEST_F(CacheTags, ATagThatIsNoNameIsRefusedByName) {
   std::string tag(limits::max_name_bytes - std::string_view("herdlock:tag:").size(), 'x');
   auto options = tagged();
-  options.tags = [&tag](std::string_view) { return std::vector{tag}; };
+  options.tags.of = [&tag](std::string_view) { return std::vector{tag}; };
   open_tagged(options);
   EXPECT_EQ(load_here("a"), "a");
   tag += 'x';
@@ -35,7 +35,7 @@ TEST_F(CacheTags, ATagThatIsNoNameIsRefusedByName) {
 
 TEST_F(CacheTags, WhatTheFunctionThrowsIsTheErrorOfThatLoadAlone) {
   auto options = tagged();
-  options.tags = [](std::string_view key) -> std::vector<std::string> {
+  options.tags.of = [](std::string_view key) -> std::vector<std::string> {
     if (key == "bad") throw std::runtime_error("no tags today");
     return {"t"};
   };
@@ -52,9 +52,9 @@ TEST_F(CacheTags, WhatTheFunctionThrowsIsTheErrorOfThatLoadAlone) {
 TEST_F(CacheTags, PlainEntriesHaveNoTags) {
   auto options = tagged();
   options.format = cache_format::plain;
-  options.grace = 0ms;
+  options.freshness.grace = 0ms;
   EXPECT_THROW(cache<std::string>(*opened, options), error);
-  options.tags = {};
+  options.tags.of = {};
   open_tagged(options);
   EXPECT_TRUE(end_tag(*strings, detail::tag_ending::invalidate) == errc::not_supported);
   EXPECT_TRUE(end_tag(*strings, detail::tag_ending::expire) == errc::not_supported);
@@ -62,10 +62,10 @@ TEST_F(CacheTags, PlainEntriesHaveNoTags) {
 
 TEST_F(CacheTags, TheAgeOfATagHasItsBounds) {
   auto options = tagged();
-  options.tag_max_age = limits::max_ttl;
+  options.tags.max_age = limits::max_ttl;
   EXPECT_NO_THROW(cache<std::string>(*opened, options));
   for (auto const age : {-1ms, limits::max_ttl + 1ms}) {
-    options.tag_max_age = age;
+    options.tags.max_age = age;
     EXPECT_THROW(cache<std::string>(*opened, options), error);
   }
 }
@@ -83,7 +83,7 @@ TEST_F(CacheTags, AnEntryWhoseTagsCannotBeReadIsAMissAndOverwritten) {
 // record gets the number of the lost one
 TEST_F(CacheTags, ANumberThatTheStoreGivesTwiceBringsNoEntryBack) {
   auto options = tagged();
-  options.tags = [](std::string_view) { return std::vector<std::string>{"t"}; };
+  options.tags.of = [](std::string_view) { return std::vector<std::string>{"t"}; };
   open_tagged(options);
   auto const counted = script->fencing;
   EXPECT_EQ(load_here("old", "k"), "old");
@@ -198,9 +198,9 @@ TEST_F(CacheTags, ATagEndsTheAnswersThatAreInNoStoreOfItsOwnKeysOnly) {
 // It is still in the store.
 TEST_F(CacheTags, ALastingEntryThatATagEndedKeepsItsRoomUntilItIsLoadedAnew) {
   auto options = tagged();
-  options.grace = 0ms;
+  options.freshness.grace = 0ms;
   options.ttl = lasting;
-  options.max_lasting_entries = 1;
+  options.lasting.max_entries = 1;
   open_tagged(options);
   EXPECT_EQ(load_here("a"), "a");
   invalidate_there();
@@ -217,8 +217,8 @@ TEST_F(CacheTags, ALastingEntryThatATagEndedKeepsItsRoomUntilItIsLoadedAnew) {
 // R18, for who waits for the load of another process.
 TEST_F(CacheTags, ACopyThatATagEndedIsNoAnswerToAnError) {
   auto options = tagged();
-  options.fail_safe = true;
-  options.soft_timeout = wait_forever;
+  options.freshness.fail_safe = true;
+  options.freshness.soft_timeout = wait_forever;
   open_tagged(options);
   EXPECT_EQ(load_here("old"), "old");
   strings->async_expire("k", herdlock_test::as_result([](auto const&) {}));

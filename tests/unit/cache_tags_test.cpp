@@ -75,7 +75,7 @@ TEST_F(CacheTags, AfterExpireTagOneProcessMakesTheNextGenerationAndNotOneAfterTh
 
 TEST_F(CacheTags, WithoutAGraceExpireTagLeavesNothing) {
   auto options = tagged();
-  options.grace = 0ms;
+  options.freshness.grace = 0ms;
   open_tagged(options);
   load_here("a");
   expire_here();
@@ -217,13 +217,13 @@ TEST_F(CacheTags, AnEntryThatATagEndedIsLoadedOnceByAllProcesses) {
   EXPECT_TRUE(run_until([&] { return script->entries["k"].claimant.empty(); }));
 }
 
-// -------------------------------------------------------------------------------- tag_max_age
+// -------------------------------------------------------------------------------- tags.max_age
 
 class CacheTagAge : public CacheTags {
  protected:
   CacheTagAge() {
     auto options = tagged();
-    options.tag_max_age = 1h;
+    options.tags.max_age = 1h;
     open_tagged(options);
   }
 };
@@ -240,7 +240,7 @@ TEST_F(CacheTagAge, WhatAnotherProcessEndsIsSeenThenOrBehindAFence) {
   load_here("a");
   load_here("never");
   invalidate_there();
-  EXPECT_EQ(load_here("never"), "a") << "for tag_max_age at most";
+  EXPECT_EQ(load_here("never"), "a") << "for tags.max_age at most";
   bool passed = false;
   strings->async_fence(herdlock_test::as_result([&](result<void> const&) { passed = true; }));
   settle();

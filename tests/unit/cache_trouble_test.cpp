@@ -17,7 +17,7 @@ using CacheTrouble = CacheTest;
 
 // S9
 TEST_F(CacheTrouble, AStoreThatFailsIsNotAMiss) {
-  open({.max_loads_without_store = 2});
+  open({.bounds = {.max_loads_without_store = 2}});
   script->script = [](auto&&...) { return fault::refuse; };
   std::deque<call> calls(5);
   for (std::size_t i = 0; i < calls.size(); ++i) load(calls[i], "k" + std::to_string(i));
@@ -89,7 +89,7 @@ TEST_F(CacheTrouble, APlainLookTellsValueNegativeEntryAndMissApart) {
 }
 
 TEST_F(CacheTrouble, LoadersAreBoundedAndTheOthersQueue) {
-  open({.max_loads = 2});
+  open({.bounds = {.max_loads = 2}});
   std::deque<call> calls(3);
   for (std::size_t i = 0; i < calls.size(); ++i) load(calls[i], "k" + std::to_string(i));
   settle();
@@ -100,7 +100,7 @@ TEST_F(CacheTrouble, LoadersAreBoundedAndTheOthersQueue) {
 }
 
 TEST_F(CacheTrouble, OneCallerBeyondTheBoundIsTurnedAway) {
-  open({.max_waiting = 3});
+  open({.bounds = {.max_waiting = 3}});
   std::deque<call> calls(4);
   for (auto& c : calls) load(c);
   settle();
@@ -164,7 +164,7 @@ TEST_F(CacheTrouble, OptionsOutsideTheirRangesAreRefused) {
   EXPECT_EQ(code_of({.claim_ttl = limits::max_ttl + 1ms}), make_error_code(errc::invalid_ttl));
   EXPECT_EQ(code_of({.ttl_jitter = 1.0}), make_error_code(errc::invalid_value));
   EXPECT_EQ(code_of({.wait = 0ms}), make_error_code(errc::invalid_value));
-  EXPECT_EQ(code_of({.max_loads = 0}), make_error_code(errc::invalid_value));
+  EXPECT_EQ(code_of({.bounds = {.max_loads = 0}}), make_error_code(errc::invalid_value));
   EXPECT_EQ(code_of({.prefix = std::string(limits::max_name_bytes, 'p')}),
             make_error_code(errc::invalid_name));
   EXPECT_FALSE(code_of({}));

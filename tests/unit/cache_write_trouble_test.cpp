@@ -2,8 +2,8 @@
 #include <deque>
 
 #include "algo/load_gate.hpp"
+#include "cache/keys/unstored_answers.hpp"
 #include "cache_fixture.hpp"
-#include "runtime/cache_kept_answers.hpp"
 #include "support/as_result.hpp"
 
 namespace herdlock::scripted {
@@ -80,7 +80,7 @@ TEST_F(CacheWriteTrouble, AKeyThatCannotBeStoredIsNotLoadedByEveryCaller) {
     settle();
     EXPECT_EQ(each.value(), "loaded");
   }
-  auto const periods = (clock::now() - began) / runtime::kept_answers::longest_unguarded;
+  auto const periods = (clock::now() - began) / runtime::unstored_answers::longest_unguarded;
   EXPECT_LE(loader.runs, 1 + periods);
 }
 
@@ -137,7 +137,7 @@ TEST_F(CacheWriteTrouble, LoadsAreGuardedAgainWhenAClaimHasWorked) {
 
 // The load that is to find out whether claims work again may end before it has claimed.
 TEST_F(CacheWriteTrouble, AProbeOfTheClaimsThatIsGivenUpIsNotTheLast) {
-  open({.claim_ttl = time_to_begin, .max_loads = 1});
+  open({.claim_ttl = time_to_begin, .bounds = {.max_loads = 1}});
   call busy, probe, next;
   load(busy, "busy");  // keeps the one slot of those who claim
   settle();
@@ -256,7 +256,7 @@ TEST_F(CacheWriteTrouble, AValueThatTheStoreRefusesIsLoadedOnceInABackOffUnlessI
 
 TEST_F(CacheWriteTrouble, ClosingStartsNoLoaderThatQueues) {
   loader.heeds = true;
-  open({.max_loads_without_store = 1});
+  open({.bounds = {.max_loads_without_store = 1}});
   script->script = [](auto&&...) { return fault::refuse; };
   std::deque<call> calls(4);
   for (std::size_t i = 0; i < calls.size(); ++i) load(calls[i], "k" + std::to_string(i));
@@ -271,7 +271,7 @@ TEST_F(CacheWriteTrouble, ClosingStartsNoLoaderThatQueues) {
 // The flight that queues is older than the one that runs, so that either order of closing is met.
 TEST_F(CacheWriteTrouble, ClosingStartsNoOlderLoaderThatQueues) {
   loader.heeds = true;
-  open({.max_loads_without_store = 1});
+  open({.bounds = {.max_loads_without_store = 1}});
   script->script = [](std::string const& asked, std::size_t number) {
     if (asked == "claim") return fault::hang;
     return asked == "get" && number > 1 ? fault::refuse : fault::none;
@@ -310,7 +310,7 @@ TEST_F(CacheWriteTrouble, AnUnguardedLoadThatHangsGivesItsKeyUp) {
 }
 
 TEST_F(CacheWriteTrouble, CallersOfABusyExecutorAreBoundedToo) {
-  open({.max_waiting = 2});
+  open({.bounds = {.max_waiting = 2}});
   std::deque<call> calls(5);
   for (std::size_t i = 0; i < calls.size(); ++i) load(calls[i], "k" + std::to_string(i));
   for (auto const& c : calls) EXPECT_EQ(c.answers, 0) << "never inside the call";

@@ -135,5 +135,73 @@ TEST_F(FleetTeller, NumbersBeyondAllMeaningAreCut) {
   EXPECT_TRUE(is_plausible(*said));
 }
 
+// To a collector: the list of what is hot, and the pause that it says.
+class FleetTellerToOne : public FleetTeller {
+ protected:
+  auto tell(std::vector<fleet_key> known, int ms) {
+    return teller.report(std::move(known), 0, {.least = 10, .processes = 900, .list = &lists},
+                         at(ms));
+  }
+  void listed(std::vector<std::string> const& keys, std::uint64_t pause_ms = 0) {
+    fleet_list list{.number = {1, ++counter}, .processes = 900, .pause_ms = pause_ms, .keys = {}};
+    for (auto const& key : keys) list.keys.push_back({.key = key, .hot = true});
+    lists.take(std::move(list), at(0));
+  }
+
+  list_follower lists;
+  std::uint64_t counter = 0;
+};
+
+TEST_F(FleetTellerToOne, AHotKeyIsToldOfAtOnceAlsoInALargeFleet) {
+  EXPECT_TRUE(tell({reads("a", 10)}, 0));
+  EXPECT_TRUE(tell({reads("a", 10), hot("b")}, 1));
+  EXPECT_FALSE(tell({hot("b"), hot("c")}, 100));
+  EXPECT_TRUE(tell({hot("b"), hot("c")}, 101));
+}
+
+// Hundreds find it at the same moment: the first ones are enough.
+TEST_F(FleetTellerToOne, WhatTheListCallsHotAlreadyIsNoNews) {
+  EXPECT_TRUE(tell({reads("a", 10)}, 0));
+  listed({"b"});
+  EXPECT_FALSE(tell({reads("a", 10), hot("b")}, 10));
+  listed({});
+  EXPECT_TRUE(tell({reads("a", 10), hot("b")}, 20)) << "it is not hot any more for others";
+}
+
+TEST_F(FleetTellerToOne, WhatWasListedIsNamedWithTheNextReportAndItsEndIsToldSoon) {
+  listed({"b"});
+  EXPECT_TRUE(tell({reads("a", 10)}, 0));
+  EXPECT_FALSE(tell({hot("b")}, 999));
+  EXPECT_TRUE(tell({hot("b")}, 1000));
+  EXPECT_FALSE(tell({reads("b", 10)}, 1499));
+  EXPECT_TRUE(tell({reads("b", 10)}, 1500));
+}
+
+TEST_F(FleetTellerToOne, ThePauseOfTheListMakesAllReportsMoreSeldom) {
+  listed({}, 8000);
+  int reports = 0;
+  for (int ms = 0; ms < 800'000; ms += 100) {
+    bool const cools = ms % 300 == 0;
+    auto known = cools ? std::vector{reads("a", 10)} : std::vector{hot(std::to_string(ms))};
+    reports += tell(std::move(known), ms).has_value();
+  }
+  EXPECT_LE(reports, 2 * 100 + 30) << "one for each pause, and one of news";
+  EXPECT_GE(reports, 70);
+}
+
+TEST_F(FleetTellerToOne, ThoseWhoBeganTogetherDoNotGoOnTogether) {
+  listed({}, 8000);
+  std::vector<int> in_second(14, 0);
+  for (std::uint64_t process = 1; process <= 280; ++process) {
+    fleet_teller one(process * 0x9e3779b97f4a7c15);
+    fleet_view const view{.least = 10, .processes = 280, .list = &lists};
+    ASSERT_TRUE(one.report({reads("a", 10)}, 0, view, at(0)));
+    int ms = 100;
+    while (!one.report({reads("a", 10)}, 0, view, at(ms))) ms += 100;
+    ++in_second.at(static_cast<std::size_t>(ms / 1000));
+  }
+  for (int const many : in_second) EXPECT_LT(many, 280 / 5);
+}
+
 }  // namespace
 }  // namespace herdlock::algo

@@ -1,5 +1,5 @@
 // Each thread counts in a shard of its own.
-#include "local/hot_counter.hpp"
+#include "cache/fleet/hot_counter.hpp"
 
 #include <string>
 

@@ -10,7 +10,7 @@ namespace herdlock_test {
 namespace {
 
 using herdlock::algo::hot_key_state;
-using herdlock::algo::hot_rules;
+using herdlock::algo::hot_thresholds;
 using herdlock::algo::hot_uses;
 using namespace std::chrono_literals;
 using duration = herdlock::clock::duration;
@@ -20,24 +20,24 @@ constexpr int ticks_per_half = 50;
 
 class key_over_time {
  public:
-  hot_rules rules{.threshold = 1000,
-                  .min_reads = 32,
-                  .reads_per_write = 20,
-                  .half = one_tick * ticks_per_half,
-                  .min_hot_time = 0ms};
+  hot_thresholds thresholds{.threshold = 1000,
+                            .min_reads = 32,
+                            .reads_per_write = 20,
+                            .half = one_tick * ticks_per_half,
+                            .min_hot_time = 0ms};
 
   /// One tick; true when the key became hot by it.
   bool used(hot_uses uses, duration took = one_tick) {
-    state_.used(uses, took, rules);
+    state_.used(uses, took, thresholds);
     half_took_ += took;
-    if (!state_.deserves(rules)) return false;
-    state_.make_hot();
+    if (!state_.deserves(thresholds)) return false;
+    state_.make_hot(thresholds);
     return true;
   }
   bool read(std::uint64_t reads, duration took = one_tick) { return used({reads, 0}, took); }
   void used_at_times_unknown(hot_uses uses) { state_.used_at_times_unknown(uses); }
   /// True when the key has cooled by it.
-  bool end_half() { return state_.end_half(std::exchange(half_took_, 0ms), rules); }
+  bool end_half() { return state_.end_half(std::exchange(half_took_, 0ms), thresholds); }
 
   /// A whole half of such ticks; how often the key became hot or cooled.
   int half_of(hot_uses each) {
@@ -155,7 +155,7 @@ TEST(HotKeyState, TwoHalvesWithoutReadsDoNotCoolIt) {
 
 TEST(HotKeyState, AHotKeyDoesNotCoolBeforeItsMinimumTime) {
   key_over_time key;
-  key.rules.min_hot_time = 10 * key.rules.half;
+  key.thresholds.min_hot_time = 10 * key.thresholds.half;
   EXPECT_EQ(key.half_of({100, 0}), 1);
   for (int half = 1; half < 10; ++half) EXPECT_EQ(key.half_of({0, 0}), 0) << half;
   EXPECT_EQ(key.half_of({0, 0}), 1);
@@ -252,25 +252,25 @@ TEST(HotKeyState, OneWriteAndFewReadsDoNotHoldUpABurst) {
 
 TEST(HotKeyState, WritesDoNotMatterWithoutARatio) {
   key_over_time key;
-  key.rules.reads_per_write = 0;
+  key.thresholds.reads_per_write = 0;
   EXPECT_EQ(key.half_of({100, 1000}), 1);
   for (int half = 0; half < 10; ++half) EXPECT_EQ(key.half_of({100, 1000}), 0);
 }
 
 TEST(HotKeyState, TheEndOfTheNumbersIsNoHarm) {
   constexpr auto most = std::numeric_limits<std::uint64_t>::max();
-  hot_rules const rules = key_over_time().rules;
+  hot_thresholds const thresholds = key_over_time().thresholds;
   hot_key_state state;
-  state.used({most, 0}, one_tick, rules);
-  EXPECT_TRUE(state.deserves(rules));
-  state.make_hot();
-  for (int i = 0; i < 2; ++i) state.used({most, 0}, duration::max(), rules);
+  state.used({most, 0}, one_tick, thresholds);
+  EXPECT_TRUE(state.deserves(thresholds));
+  state.make_hot(thresholds);
+  for (int i = 0; i < 2; ++i) state.used({most, 0}, duration::max(), thresholds);
   EXPECT_EQ(state.in_window().reads, most);
   EXPECT_EQ(state.timed_reads(), most);
-  EXPECT_FALSE(state.end_half(one_tick, rules));
+  EXPECT_FALSE(state.end_half(one_tick, thresholds));
   for (int i = 0; i < 2; ++i) state.used_at_times_unknown({most, most});
   EXPECT_EQ(state.in_window(), (hot_uses{most, most}));
-  EXPECT_TRUE(state.end_half(duration::max(), rules));
+  EXPECT_TRUE(state.end_half(duration::max(), thresholds));
 }
 
 }  // namespace

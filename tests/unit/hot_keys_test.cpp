@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "algo/key_hash.hpp"
-#include "local/hot_keys_core.hpp"
+#include "cache/fleet/hot_keys_core.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,19 +15,19 @@ using herdlock::algo::hot_half;
 using herdlock::algo::hot_key_id;
 using herdlock::algo::hot_key_report;
 using herdlock::algo::hot_ledger;
-using herdlock::algo::hot_rules;
+using herdlock::algo::hot_thresholds;
 using herdlock::algo::hot_uses;
 using namespace std::chrono_literals;
 using duration = herdlock::clock::duration;
 using time_point = herdlock::clock::time_point;
 
-constexpr hot_rules rules{
+constexpr hot_thresholds thresholds{
     .threshold = 1000, .min_reads = 32, .reads_per_write = 20, .half = 500ms, .min_hot_time = 0ms};
 
 class ledger_over_time {
  public:
   explicit ledger_over_time(std::size_t most_hot = hot_ledger::most_keys)
-      : ledger_(rules, most_hot) {
+      : ledger_(thresholds, most_hot) {
     changes_.reserve(hot_ledger::most_changes);
     tick(0ms);
   }
@@ -150,7 +150,7 @@ TEST(HotLedger, ATickThatWasHeldUpBeforeItCameToTheShardsMakesNoKeyHot) {
 }
 
 TEST(HotLedger, WhatWasCountedBeforeTheFirstTickHasNoRate) {
-  hot_ledger ledger(rules, 10);
+  hot_ledger ledger(thresholds, 10);
   std::vector<hot_change> changes;
   changes.reserve(hot_ledger::most_changes);
   ledger.begin(time_point(1s));
@@ -192,7 +192,7 @@ TEST(HotLedger, TimesAtTheEndOfTheNumbersAreNoHarm) {
 }
 
 TEST(HotLedger, KeysWithOneTextAreApartByHashAndSize) {
-  hot_ledger ledger(rules, 10);
+  hot_ledger ledger(thresholds, 10);
   std::string const kept(hot_key_id::kept_bytes, 'k');
   EXPECT_TRUE(ledger.add({1, 300, kept}, {1, 0}));
   EXPECT_TRUE(ledger.add({2, 300, kept}, {1, 0}));
@@ -255,7 +255,7 @@ TEST(HotLedger, NothingThatATickFindsIsAllocated) {
   std::vector<hot_change> changes;
   changes.reserve(hot_ledger::most_changes);
   auto const* const before = changes.data();
-  hot_ledger all(rules, hot_ledger::most_keys);
+  hot_ledger all(thresholds, hot_ledger::most_keys);
   all.begin(time_point(0ms));
   all.advance(time_point(0ms), changes);
   all.begin(time_point(100ms));

@@ -7,14 +7,14 @@ import sys
 
 from mutants import Machine, run
 
-HOT = Machine(("hot_key_state", "hot_ledger", "hot_shard", "hot_sketch", "local/hot_counter",
-               "local/shard_lock", "local/thread_number"),
+HOT = Machine(("heat", "hot_key_state", "hot_ledger", "hot_shard", "hot_sketch",
+               "cache/fleet/hot_counter", "local/shard_lock", "local/thread_number"),
               ("hot_counter_test", "hot_key_state_test", "hot_ledger_test", "hot_shard_test",
                "hot_sketch_test"))
 
-#what goes wrong, where, the text, its replacement, the test that sees it
+# what goes wrong, where, the text, its replacement, the test that sees it
 MUTANTS = [
-#The window.
+# The window.
     ("the sketch has no window", HOT,
      "cell = {0, cell.live};", "cell = {0, cell.live + cell.previous};",
      "HotSketch.AHalfIsForgottenAsAWholeAfterTwo"),
@@ -24,7 +24,7 @@ MUTANTS = [
     ("what the sketch said before stays in the bounds for ever", HOT,
      "one.before = {0, one.before.live};", "",
      "HotShard.CountsAreExactAfterAWindow"),
-#Bounds.
+# Bounds.
     ("sketches decay and are merged", HOT,
      "cell = {0, cell.live};", "cell = {0, cell.live / 2};",
      "HotSketch.ItNeverSaysTooLittle"),
@@ -43,7 +43,7 @@ MUTANTS = [
     ("the hash has no seed", HOT,
      "key_hash(key, seed_)", "key_hash(key, 0)",
      "HotCounter.AHashIsKnownToNobodyOutside"),
-#Who holds a counter.
+# Who holds a counter.
     ("one use more takes a counter", HOT,
      "return add_up(uses, add_up(uses / 8, 4));", "return uses;",
      "HotShard.KeysThatComeOnceDoNotTakeCountersFromEachOther"),
@@ -56,15 +56,15 @@ MUTANTS = [
     ("a key that is not used keeps its counter", HOT,
      "if (one.previous.sum() > 0) return;", "return;",
      "HotShard.AKeyThatWasNotUsedInAHalfLosesItsCounter"),
-#Hot and cooled.
+# Hot and cooled.
     ("a key cools at its first half without reads", HOT,
      "halves_to_cool = 3", "halves_to_cool = 1",
      "HotKeyState.TwoHalvesWithoutReadsDoNotCoolIt"),
     ("a key cools at the rate at which it becomes hot", HOT,
-     "rules.threshold / 2", "rules.threshold",
+     "seconds_of(took), 0.5)", "seconds_of(took), 1)",
      "HotKeyState.AKeyBetweenHalfTheThresholdAndTheThresholdStaysAsItIs"),
     ("a key that cooled by writes is hot at once when they pause", HOT,
-     "calm_after_ = std::max(calm_after_, rules.half * halves_to_cool);", "",
+     "calm_left_ = std::max(calm_left_, limits.cool_time);", "",
      "HotKeyState.WritesInBurstsDoNotMakeItComeAndGo"),
     ("what is written whenever it is kept comes and goes", HOT,
      "doublings_ = std::min<std::uint8_t>(doublings_ + 1, most_calm_doublings);", "",
@@ -73,21 +73,21 @@ MUTANTS = [
      "if (was_worth_it) doublings_ = 0;", "",
      "HotKeyState.AKeyThatWasCalmForLongIsJudgedAnew"),
     ("few reads in a moment are a rate", HOT,
-     "run_.reads >= rules.min_reads", "true",
+     "run_.reads >= thresholds.min_reads", "true",
      "HotKeyState.FewReadsAreNotHotHoweverQuick"),
     ("writes do not keep a key from becoming hot", HOT,
-     "!written_too_often(in_window(), rules.reads_per_write)", "true",
+     "!limits_of(thresholds).is_written_too_often(in_window(), 1)", "true",
      "HotKeyState.AKeyThatIsWrittenTooOftenIsNotHot"),
     ("an old burst makes a key hot later", HOT,
-     "if (run_.took >= rules.half) run_ = {};", "",
+     "if (run_.took >= thresholds.half) run_ = {};", "",
      "HotKeyState.AnOldBurstDoesNotMakeAKeyHotLater"),
     ("a hot key cools before its minimum time", HOT,
-     " && hot_for_ >= rules.min_hot_time", "",
+     " && times.hot_for >= limits.min_hot_time", "",
      "HotKeyState.AHotKeyDoesNotCoolBeforeItsMinimumTime"),
-#Time.
+# Time.
     ("a tick takes the time that it should take", HOT,
-     "one.state.used(fresh, *took_, rules_);",
-     "one.state.used(fresh, std::chrono::milliseconds(100), rules_);",
+     "one.state.used(fresh, *took_, thresholds_);",
+     "one.state.used(fresh, std::chrono::milliseconds(100), thresholds_);",
      "HotLedger.ATickThatWasHeldUpMakesNoKeyHot"),
     ("the time for which a tick is held up is forgotten", HOT,
      "took_ = last_ ? between(*last_, now)", "took_ = last_ ? between(*last_, begun_)",
@@ -95,7 +95,7 @@ MUTANTS = [
     ("a time that goes back is no time, and its uses are the next tick's", HOT,
      "if (to < from) return std::nullopt;", "if (to < from) return clock::duration(0);",
      "HotLedger.ATimeThatGoesBackMeasuresNothing"),
-#Bounded memory.
+# Bounded memory.
     ("any number of keys are hot", HOT,
      "if (hot_ >= most_hot_) {", "if (false) {",
      "HotLedger.NoMoreKeysAreHotThanMayBe"),

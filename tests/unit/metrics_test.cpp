@@ -187,8 +187,8 @@ TEST(PrometheusText, CachesAreToldWithTheirStore) {
 
 TEST(PrometheusText, TheHotKeysOfACacheAreToldWithItsStore) {
   auto const opened = open_store("memory:");
-  cache<std::string> const one(opened,
-                               {.hot_keys = hot_keys_options{.threshold = 10, .min_reads = 5}});
+  cache<std::string> const one(
+      opened, {.hot = {.keys = hot_keys_options{.threshold = 10, .min_reads = 5}}});
   ASSERT_TRUE(herdlock_test::eventually([&] {
     one.get_or_load("k", [] { return std::string("loaded"); });
     return opened.metrics().caches.hot == 1;

@@ -9,8 +9,8 @@ from mutants import Machine, run
 
 NEAR = Machine(("near_machine", "near_server", "near_stamps", "connection_trust"),
                ("near_machine_test", "near_trust_test", "near_entries_test"))
-TABLE = Machine(("local/near_table", "local/near_order", "local/near_record",
-                 "local/near_thread_cache", "local/hot_counter", "local/shard_lock",
+TABLE = Machine(("cache/near/near_table", "cache/near/near_order", "cache/near/near_record",
+                 "cache/near/near_thread_cache", "cache/fleet/hot_counter", "local/shard_lock",
                  "local/thread_number", "hot_shard", "hot_sketch"),
                 ("near_table_due_test", "near_table_test", "near_table_threads_test",
                  "near_table_supports_test"))

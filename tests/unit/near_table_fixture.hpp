@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "local/hot_counter.hpp"
-#include "local/near_table.hpp"
+#include "cache/fleet/hot_counter.hpp"
+#include "cache/near/near_table.hpp"
 
 namespace herdlock_test {
 

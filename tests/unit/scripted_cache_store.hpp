@@ -14,7 +14,7 @@
 #include <herdlock/backend.hpp>
 #include <herdlock/open.hpp>
 
-#include "runtime/cache_frame.hpp"
+#include "cache/keys/frame.hpp"
 
 namespace herdlock::scripted {
 

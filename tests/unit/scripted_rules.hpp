@@ -9,7 +9,7 @@
 
 #include <herdlock/rules_store.hpp>
 
-#include "algo/hot_list.hpp"
+#include "algo/rule_list.hpp"
 
 namespace herdlock::scripted {
 

@@ -1,5 +1,5 @@
 // Questions about tags end whatever is thrown around them: nobody waits for one that is not asked.
-#include "runtime/tag_questions.hpp"
+#include "cache/keys/tag_questions.hpp"
 
 #include <gtest/gtest.h>
 

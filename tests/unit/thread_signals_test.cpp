@@ -9,7 +9,7 @@
 #include <herdlock/herdlock.hpp>
 #include <set>
 
-#include "runtime/cache_loader_pool.hpp"
+#include "cache/engine/loader_pool.hpp"
 #include "types/quiet_thread.hpp"
 
 namespace {

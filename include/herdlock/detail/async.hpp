@@ -169,7 +169,7 @@ struct bound_completion {
 /// catch block; the end of a thread goes on.
 failure copy_failure();
 
-/// What a user's code has thrown leaves in an event of its own: nothing of ours is left in the
+/// An exception of a user's code leaves in an event of its own: nothing of ours is left in the
 /// middle. To be called in a catch block.
 inline void rethrow_later(boost::asio::any_io_executor const& executor) {
   boost::asio::post(executor,
@@ -177,7 +177,7 @@ inline void rethrow_later(boost::asio::any_io_executor const& executor) {
 }
 
 /// Completes on the handler's own executor, at once if this is it: for use in event handlers.
-/// Whatever the handler throws leaves on `fallback`, later.
+/// An exception of the handler leaves on `fallback`, later.
 template <class T>
 void dispatch_result(boost::asio::any_io_executor const& fallback, handler<T> h, result<T> r) {
   // The handler may be the last that its context has to do, and may have run on another thread by

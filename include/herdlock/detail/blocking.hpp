@@ -56,18 +56,18 @@ struct blocking_call {
   bool end() { return !over.exchange(true); }
 };
 
-/// What becomes of an answer whose caller has gone: nothing more.
+/// The handler of an answer whose caller has gone: it does nothing any more.
 struct dropped_answer {
   template <class Answer>
   void operator()(Answer const&) const {}
 };
 
 /// Calls `start` with a handler of result<T>, and blocks until that was called. Every operation is
-/// bounded by its own deadline, so this is too. Where nobody runs the user's executor it ends with
+/// bounded by its own deadline, so this is too. If nobody runs the user's executor it ends with
 /// errc::timed_out, and the operation is cancelled as soon as somebody does: a wait leaves its
-/// queue. What cannot be cancelled (a put, an invalidation, a release) is carried out then, and an
-/// answer that comes all the same goes to `late`: a lease that it drops is given back. A store that
-/// is torn down underneath gives errc::canceled, and one that was opened before fork()
+/// queue. An operation that cannot be cancelled (a put, an invalidation, a release) is carried out
+/// then, and an answer that comes all the same goes to `late`: a lease that it drops is given back.
+/// A store that is torn down underneath gives errc::canceled, and one that was opened before fork()
 /// errc::forked. A stop cancels the operation, whose answer is waited for; nothing is begun when it
 /// was there first (errc::canceled).
 template <class T, class Start, class Late = dropped_answer>

@@ -28,7 +28,7 @@ T take_value(cache_answer& answer) {
   return std::as_const(shared);
 }
 
-/// What a call for one key answers.
+/// The answer to a call for one key.
 template <class T>
 result<std::optional<T>> value_of(result<cache_answer> answer) {
   if (answer.has_error()) return std::move(answer).error();
@@ -36,7 +36,7 @@ result<std::optional<T>> value_of(result<cache_answer> answer) {
   return std::optional<T>(take_value<T>(*answer));
 }
 
-/// What the handler of a call takes, made of its answer: copying a T may throw.
+/// The argument of a call's handler, made of the answer: copying a T may throw.
 template <class Reply>
 auto reply_of(result<cache_answer> answer) -> decltype(Reply::from(std::move(answer))) {
   try {
@@ -88,8 +88,8 @@ struct coroutine_loader {
   }
 };
 
-/// One that blocks: (load_context&), or (), -> optional<T>. It stays where the call was made, and
-/// runs there.
+/// A loader that blocks: (load_context&), or (), -> optional<T>. It stays where the call was made,
+/// and runs there.
 template <class T, class Codec, class Loader>
 struct blocking_loader {
   static constexpr auto wish = caller_wish::load;

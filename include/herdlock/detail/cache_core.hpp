@@ -45,7 +45,7 @@ struct cache_answer {
 /// Makes the T of an entry that is not `absent`. Must not throw.
 using cache_decode = result<std::shared_ptr<void>> (*)(cache_value const&);
 
-/// What a loader came back with.
+/// The outcome of a loader.
 struct load_outcome {
   cache_answer answer;
   result<cache_value> encoded = cache_value(absent{});
@@ -89,7 +89,7 @@ enum class caller_wish { look, load, refresh };
 /// Whose loader a call asks for: its own, or that of the cache.
 enum class loader_from { call, cache };
 
-/// What a call does to the entries with a tag.
+/// The effect of a call on the entries with a tag.
 enum class tag_ending { invalidate, expire };
 
 /// One waiting call: its completion handler, its loader, and its slot in the engine. One
@@ -120,7 +120,7 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   /// The load waits for a slot. Once that is free, may_claim() is asked again.
   virtual void load_queued() {}
 
-  /// Else it asks for what the loader of the cache gives.
+  /// Whether the call brings a loader; if not, it asks for what the loader of the cache gives.
   bool brings_loader() const noexcept { return brings_loader_; }
 
   // The engine's.
@@ -129,12 +129,12 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   bool answered = false;
   bool loads = false;        ///< its loader runs, and belongs to the flight that is named below
   bool missed = false;       ///< it is counted already
-  bool seated = false;       ///< the ticket below is valid
+  bool in_flight = false;    ///< it waits in the flight of the ticket below
   std::uint64_t flight = 0;  ///< a ticket of the flight table
   std::uint32_t slot = 0;
   std::uint32_t visit = 0;
   clock::time_point deadline{};
-  /// What ended the call while its loader ran: its answer, should no value come.
+  /// The end that came while the loader ran: the answer to the call, should no value come.
   std::unique_ptr<result<cache_answer>> end;
 
  protected:
@@ -147,7 +147,7 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
 
 using caller_ptr = std::shared_ptr<cache_caller>;
 
-/// Where the loads of a cache's own loader run, and the way back.
+/// The threads that run the loads of a cache's own loader, and the way back.
 struct home_of_loads {
   std::weak_ptr<runtime::loader_pool> pool;
   std::shared_ptr<runtime::posting_gate> back;
@@ -158,13 +158,13 @@ class owned_load {
  public:
   virtual ~owned_load() = default;
   /// Runs it for one key, perhaps together with others: a coroutine on its executor, a blocking one
-  /// in the pool. What cannot begin is told through the sink.
+  /// in the pool. A load that cannot begin is told through the sink.
   virtual void start(load_context context, load_sink sink, home_of_loads const& home) = 0;
 };
 
-/// What the copies of a cache<T> share. Its destructor is the moment at which nobody can ask any
-/// more: pending calls complete with errc::canceled, running claims are given up, and blocking
-/// loaders that still run are waited for (unless it runs on their or the store's own thread).
+/// The part that the copies of a cache<T> share. When its destructor runs nobody can ask any more:
+/// pending calls complete with errc::canceled, running claims are given up, and blocking loaders
+/// that still run are waited for (unless it runs on their or the store's own thread).
 class cache_core {
  public:
   /// Throws herdlock::error for options outside their ranges.
@@ -186,7 +186,7 @@ class cache_core {
   /// caller nor the executor: a signal's slot may have it for longer than they live.
   std::function<void()> canceler(caller_ptr const& caller) const;
 
-  /// What this process keeps of the key; a miss otherwise. Any thread, no I/O.
+  /// The value that this process keeps of the key; a miss otherwise. Any thread, no I/O.
   cache_answer find_near(std::string_view key, caller_wish wish) const noexcept;
   void fence(handler<void> done);
   void drop_kept(handler<void> done);
@@ -209,7 +209,7 @@ class cache_core {
   /// The way onto the executor for what may outlive the cache.
   std::shared_ptr<runtime::posting_gate> back() const;
 
-  /// What a blocking call waits for.
+  /// The context in which a blocking call waits.
   store_context const& context() const { return *context_of(values_); }
   cache_stats stats() const;
   std::vector<hot_key> most_read(std::size_t most) const;

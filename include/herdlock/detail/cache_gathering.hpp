@@ -48,7 +48,7 @@ class load_gathering : public std::enable_shared_from_this<load_gathering> {
   /// The call has no use for one of its keys any more. Any thread; behind the last of them nothing
   /// of the loader is left.
   void part_ended();
-  /// Where the answers of the call come together.
+  /// The answers of the call come together in `answers`.
   void answered_by(std::weak_ptr<answer_gathering> answers) { answers_ = std::move(answers); }
   void abandon();
 
@@ -73,8 +73,8 @@ class load_gathering : public std::enable_shared_from_this<load_gathering> {
   std::atomic<std::size_t> users_;
 };
 
-/// Where the answers of one call for many keys come together: on the store's executor, and, once
-/// the cache has gone, where its loader ends.
+/// The answers of one call for many keys come together here: on the store's executor, and, once the
+/// cache has gone, where its loader ends.
 class answer_gathering {
  public:
   virtual ~answer_gathering() = default;
@@ -127,7 +127,7 @@ load_outcome given_outcome(result<Value> given) {
 
 using key_list = std::vector<std::string>;
 
-/// The keys of one run of a loader, and where their outcomes go. Whoever has none by the end of
+/// The keys of one run of a loader, and where their outcomes go. A key without one by the end of
 /// this is told that the load was unfinished. It may be asked to stop: when none of its keys has a
 /// use for it any more.
 class load_run {

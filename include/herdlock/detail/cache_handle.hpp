@@ -1,4 +1,4 @@
-// What all calls of cache<T> rest on.
+// The base of all calls of cache<T>.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
-// What a call answers, made of what the cache has found.
+// The answer of a call, made of what the cache has found.
 
 template <class T>
 struct load_reply {
@@ -59,7 +59,7 @@ class cache_handle {
   cache_handle& operator=(cache_handle const&) = default;
   ~cache_handle() = default;
 
-  /// Where cancellation timers and the like run: the value store's executor.
+  /// The executor of cancellation timers and the like: that of the value store.
   boost::asio::any_io_executor get_executor() const { return core_->get_executor(); }
 
  protected:

@@ -59,7 +59,7 @@ load_outcome loaded_outcome(std::optional<T> value) {
 template <class Loader>
 concept takes_context = std::invocable<Loader&, load_context&>;
 
-/// What a loader gives that is called with a load_context, or with nothing.
+/// The result of a loader that is called with a load_context, or with nothing.
 template <class Loader>
 decltype(auto) call_loader(Loader& loader, [[maybe_unused]] load_context& context) {
   if constexpr (takes_context<Loader>) {
@@ -98,8 +98,8 @@ concept coroutine_loader_of =
 
 // --------------------------------------------------------------------------- blocking loaders
 
-/// Which keys of which caches are being loaded on this thread: a loader that asks for one of them
-/// would wait for itself.
+/// The keys that are being loaded on this thread, with their caches: a loader that asks for one of
+/// them would wait for itself.
 class loading_here {
  public:
   loading_here(void const* cache, std::string key);
@@ -127,10 +127,10 @@ class loading_these {
   std::list<loading_here> scopes_;
 };
 
-/// What is said of a loader that ended its thread (pthread_exit, or a cancelled thread).
+/// The outcome of a loader that ended its thread (pthread_exit, or a cancelled thread).
 load_outcome ended_its_thread();
 
-/// `work` gives an outcome. What it throws is one; the end of the thread goes on behind the sink.
+/// `work` gives an outcome. So is what it throws; the end of the thread goes on behind the sink.
 template <class Work>
 void run_to(load_sink& sink, Work&& work) {
   std::optional<load_outcome> outcome;
@@ -149,7 +149,7 @@ void run_to(load_sink& sink, Work&& work) {
 
 // -------------------------------------------------------------------------------- coroutines
 
-/// Who has a coroutine loader, and is told when it is destroyed before its end.
+/// The keeper of a coroutine loader, which is told when that is destroyed before its end.
 template <class Keeper>
 class loader_keeper {
  public:

@@ -16,7 +16,7 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
-/// What get_many_or_load answers: for each key, in the order of the keys.
+/// The answer of get_many_or_load: for each key, in the order of the keys.
 template <class T>
 using many_values = std::vector<result<std::optional<T>>>;
 
@@ -26,7 +26,7 @@ concept heeds_stop = std::invocable<Loader&, key_list const&, std::stop_token>;
 template <class Loader>
 concept loads_many = heeds_stop<Loader> || std::invocable<Loader&, key_list const&>;
 
-/// What a loader gives that is called with the keys, or with a stop token besides.
+/// The result of a loader that is called with the keys, or with a stop token besides.
 template <class Loader>
 decltype(auto) call_many_loader(Loader& loader, key_list const& keys,
                                 [[maybe_unused]] std::stop_token stop) {
@@ -146,7 +146,7 @@ class coroutine_many final : public load_gathering {
     load_many_by_coroutine<T, Codec>(where_, shared_from_this(), *loader_, std::move(run));
     return true;
   }
-  // What it was given goes before the call is answered.
+  // The loader that was given goes before the call is answered.
   void drop_loader() override { loader_.reset(); }
 
   std::optional<Loader> loader_;
@@ -176,7 +176,7 @@ class many_answers final : public answer_gathering {
     handler_.reset();
     work_.reset();
   }
-  /// In an event of its own.
+  /// Called in an event of its own.
   void complete() {
     if (!handler_) return;
     auto const work = *std::exchange(work_, std::nullopt);

@@ -101,7 +101,7 @@ class owned_by_executor final : public owned_load {
   std::shared_ptr<Loader> loader_;
 };
 
-/// In the cache's pool.
+/// Called in the cache's pool.
 template <class T, class Codec, class Loader>
 class owned_blocking_run final : public load_gathering {
  public:

@@ -33,8 +33,8 @@ class calling_thread {
     answer([] {});
   }
 
-  /// On the waiting thread: runs what comes until the call is answered; false after the limit. What
-  /// ends the thread in the work passes through, and nobody waits any more.
+  /// On the waiting thread: runs what comes until the call is answered; false after the limit. An
+  /// end of the thread in the work passes through, and nobody waits any more.
   bool serve(std::optional<milliseconds> limit);
   /// On the waiting thread: it does not wait any more. False when it is answered.
   bool leave();

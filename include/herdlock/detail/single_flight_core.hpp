@@ -1,4 +1,4 @@
-// What single_flight does that has nothing to do with T: who joins which flight, who left, who is
+// The part of single_flight that has nothing to do with T: who joins which flight, who left, who is
 // told. Outcomes pass through as shared pointers to an unknown type. Thread-safe.
 #pragma once
 
@@ -40,7 +40,7 @@ class flight_joiner {
 
  private:
   friend class single_flight_core;
-  enum class stage { before, seated, left };
+  enum class stage { before, in_flight, left };
   stage stage_ = stage::before;  // this and what follows: guarded by the core's mutex
   bool leads_ = false;
   failure ended_;
@@ -83,7 +83,7 @@ class single_flight_core {
   ~single_flight_core();
 
   flight_entry join(std::string_view key, std::shared_ptr<flight_joiner> joiner);
-  /// Its call has ended by this. True when the joiner will not be settled: the caller answers it.
+  /// The call has ended by this. True when the joiner will not be settled: the caller answers it.
   /// One whose operation runs, and may use what the call was given, is settled when that has ended.
   bool leave(flight_joiner& joiner, failure why);
   /// Settles all joiners in join order. A second call for the same flight does nothing.

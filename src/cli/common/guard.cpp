@@ -50,6 +50,7 @@ guard::guard(asio::io_context& io, lease const& held, guard_terms terms,
   });
 }
 
+// Why: docs/decisions/command.md#a-margin-is-kept-twice
 clock::time_point guard::last_moment() const { return lease_.valid_until() - 2 * margin_; }
 
 clock::time_point guard::last_moment_of_the_dog() const {

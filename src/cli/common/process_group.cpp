@@ -75,6 +75,7 @@ std::optional<child_news> news_of_a_child(int what) {
 process_group::process_group(prepared_command const& command, terminal& tty, watchdog& dog,
                              start_terms const& when)
     : dog_(dog) {
+  // Why: docs/decisions/command.md#all-processes-of-a-command-keep-the-lease
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t const& mask = inherited_signal_mask();
   int ends[2];

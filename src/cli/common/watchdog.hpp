@@ -1,5 +1,6 @@
 // A process of its own that ends the command when this one cannot: because it was killed, or is
 // stopped (SIGSTOP, a debugger) while the command runs on.
+// Why: docs/decisions/command.md#the-watchdog-is-a-process
 #pragma once
 
 #include <array>

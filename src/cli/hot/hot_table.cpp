@@ -240,7 +240,7 @@ std::vector<std::string> hot_table(survey const& seen, std::size_t width) {
 std::vector<std::string> nothing_found(survey_source source) {
   if (source == survey_source::clients) {
     return {"no process reports a key that is read often",
-            "a cache reports a key from a hundredth of its fleet_threshold a second on;",
+            "a cache reports a key from a hundredth of its hot.fleet_threshold a second on;",
             "of a Redis, --source lfu and --source monitor ask what all clients use"};
   }
   if (source == survey_source::lfu) {

@@ -187,12 +187,12 @@ result<std::uint64_t> listeners_of(store const& in, std::string const& prefix) {
 
 std::string listeners_text(result<std::uint64_t> const& known) {
   if (!known) {
-    return fmt::format("not known, {}; caches with rules = on obey it (cache_options::rules)",
+    return fmt::format("not known, {}; caches with hot.rules = on obey it (cache_options::hot)",
                        known.error().message);
   }
   if (*known > 0) return std::to_string(*known);
-  return "none; a cache does once it is called, if it was made with rules = on "
-         "(cache_options::rules)";
+  return "none; a cache does once it is called, if it was made with hot.rules = on "
+         "(cache_options::hot)";
 }
 
 int add_rule(store_arguments const& where, rule_arguments const& given) {

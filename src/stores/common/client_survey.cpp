@@ -74,7 +74,7 @@ survey client_survey::complete(std::string const& asked) && {
   if (made_.processes == 0) {
     note(
         "no process has reported lately: a cache begins to when it reads a key at a hundredth of "
-        "its fleet_threshold, and stops some seconds after it has stopped reading");
+        "its hot.fleet_threshold, and stops some seconds after it has stopped reading");
   }
   return std::move(made_);
 }

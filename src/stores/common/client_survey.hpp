@@ -13,7 +13,7 @@
 
 namespace herdlock::stores {
 
-/// The topic of a cache (runtime/cache_rules.hpp) is its prefix and this.
+/// The topic of a cache (cache/fleet/rules.hpp) is its prefix and this.
 inline constexpr std::string_view topic_end = "hot-keys";
 inline constexpr std::size_t most_topics = 1000;
 

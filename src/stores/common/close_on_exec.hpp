@@ -1,5 +1,6 @@
 // Sockets that a program which this process starts does not get. It would keep the connection open
 // when this process has died, and the server would take the dead for the living.
+// Why: docs/decisions/library.md#sockets-close-on-exec
 #pragma once
 
 #include <fcntl.h>

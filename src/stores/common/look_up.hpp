@@ -1,4 +1,5 @@
 // Host names, looked up in threads that nobody has to wait for.
+// Why: docs/decisions/library.md#names-are-looked-up-in-one-place
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>

@@ -127,6 +127,7 @@ class operation : public operation_base, public std::enable_shared_from_this<ope
 
   /// On the executor. The caller is told in an event of its own: what its handler throws, or how
   /// long it takes, is nothing to whoever completes it.
+  /// Why: docs/decisions/library.md#completion-in-an-event-of-its-own
   void complete(result<T> outcome) {
     auto keep = this->shared_from_this();
     if (auto caller = end(); caller.open()) caller.post(executor_, std::move(outcome));

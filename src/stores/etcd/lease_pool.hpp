@@ -1,4 +1,5 @@
 // Leases of etcd whose keys are gone: used again, or ended later.
+// Why: docs/stores/etcd.md#keys-and-pooled-leases
 #pragma once
 
 #include <boost/asio/awaitable.hpp>

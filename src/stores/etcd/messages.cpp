@@ -181,8 +181,8 @@ std::string grant_request(std::int64_t lease, std::int64_t ttl_seconds) {
 
 std::string lease_request(std::int64_t lease) { return json{{"ID", number(lease)}}.dump(); }
 
-// From now on (no start revision): one that is past already would be served by a loop that runs
-// every 100 ms. Who watches looks once more when the watch stands.
+// From now on (no start revision). Who watches looks once more when the watch stands.
+// Why: docs/stores/etcd.md#watches-begin-now
 std::string watch_create_request(std::int64_t id, watched_keys const& what) {
   json create{{"key", to_base64(what.first)}, {"watch_id", number(id)}};
   if (what.is_one()) {

@@ -114,6 +114,7 @@ asio::awaitable<failure> owned_key::take_lease(milliseconds ttl, proof wanted) {
   co_return failure{};
 }
 
+// Why: docs/stores/etcd.md#keep-alives-are-single-exchanges
 asio::awaitable<bool> owned_key::keep_alive() {
   std::string const body = lease_request(lease_.number);
   auto const sent = clock::now();
@@ -179,8 +180,8 @@ std::optional<found_entries> owned_key::entries_in(txn_reply const& found, joini
 }
 
 // Another handle, or an earlier request of this one that was given up, made the key. It goes on
-// with our lease from now on: what still names the other one (a revocation that is on its way, its
-// maker's next key) is not about this key any more, and the other one is left to its maker.
+// with our lease from now on, and the other one is left to its maker.
+// Why: docs/stores/etcd.md#a-key-of-another-handle
 //
 // The time that was left; it is not prolonged. Nothing without a reason: the key is gone.
 asio::awaitable<std::optional<milliseconds>> owned_key::adopt(key_entry& own, milliseconds ttl,
@@ -296,6 +297,7 @@ asio::awaitable<removal> owned_key::remove_by(std::string const& request) {
   co_return made;
 }
 
+// Why: docs/stores/etcd.md#releases-compare-a-revision
 asio::awaitable<removal> owned_key::remove_unchanged() {
   std::string const request = remove_unchanged_request(key_, modified_);
   auto const made = co_await remove_by(request);
@@ -327,9 +329,9 @@ asio::awaitable<answer<range_reply>> owned_key::ours_and_two_before(reading way)
   co_return found;
 }
 
-// The member that told the news is asked, without the others. What it shows may be past, but once
-// we are first nobody comes before us any more; that it is not older than the news is what the
-// revision tells.
+// The member that told the news is asked, without the others; the revision tells that its answer is
+// not older than the news.
+// Why: docs/stores/etcd.md#a-look-asks-one-member
 asio::awaitable<sighting> owned_key::look(std::int64_t told_at) {
   sighting seen;
   seen.sent = clock::now();

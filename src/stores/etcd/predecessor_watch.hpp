@@ -1,4 +1,5 @@
 // What a waiting entry is told of the keys before its own.
+// Why: docs/stores/etcd.md#the-second-needs-no-look
 #pragma once
 
 #include <algorithm>

@@ -24,6 +24,7 @@ asio::awaitable<void> queue_entry::prolong(std::shared_ptr<renew_operation> op, 
 }
 
 // The ttl is over and nobody renewed it here. If another process did, the key was written since.
+// Why: docs/stores/etcd.md#seconds-bound-a-crash
 asio::awaitable<void> queue_entry::expire() {
   if (state_ != state::held || clock::now() < expires_at_) co_return;
   auto const made = co_await key_.remove_unchanged();

@@ -105,6 +105,7 @@ void connection::open(settings const& how) {
     begun_ = clock::now();  // what the name led to is known from here on
     if (found.all.empty()) throw sql_error{CR_UNKNOWN_HOST, found.error};
     // The library looks for the name that it connects to in the certificate.
+    // Why: docs/stores/mysql.md#the-client-library-gets-an-address
     bool const by_name = how.tls.security == stores::encryption::tls;
     connect_to(by_name ? std::vector{how.host} : found.all, how);
   }
@@ -123,6 +124,7 @@ void connection::connect_to(std::vector<std::string> const& addresses, settings 
 }
 
 // Instead of the library's own wait for its socket, on the thread that runs the statement.
+// Why: docs/stores/mysql.md#opening-a-connection-ends-by-poll
 int connection::wait_io(int socket, char is_read, int timeout_ms) {
   connection const* const self = in_use::current;
   if (!self) return 0;  // ask(), where nobody waits

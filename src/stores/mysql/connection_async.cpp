@@ -1,5 +1,6 @@
 // Statements that no thread waits for: the client library's non-blocking calls, each continued when
 // the socket is ready. The library suspends a call on a stack of its own.
+// Why: docs/stores/mysql.md#no-thread-for-one-exchange
 #include <fcntl.h>
 #include <mysql.h>
 #include <unistd.h>

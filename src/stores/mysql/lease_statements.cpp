@@ -16,6 +16,7 @@ std::string where(resource const& name, std::optional<owner_token> const& owner)
 
 // Who released it last is kept for the one that asks again after a lost answer; not beyond a grant
 // of its own.
+// Why: docs/stores/mysql.md#sql-tables-keep-who-released-last
 std::string another_sql(owner_token const& owner) {
   return joined({"IF(released_by = ", literal(owner.str()), ", '', released_by)"});
 }
@@ -69,6 +70,7 @@ std::string next_token_sql() {
 namespace {
 
 // For a row that is there and free.
+// Why: docs/stores/mysql.md#first-as-if-it-were-free
 std::string grab_sql(settings const& how, acquire_request const& request) {
   return joined(
       {"UPDATE `", how.table, "` SET fencing = ", next_token_sql(),

@@ -11,8 +11,8 @@ namespace herdlock::mysql {
 /// Expressions of the server's clock, in UTC; one value for a whole statement.
 inline constexpr char now_sql[] = "UTC_TIMESTAMP(6)";
 inline constexpr char now_us_sql[] = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
-/// When a row's lease ends that nobody has. The last owner stays in it: a row that keeps its length
-/// is less work for the server than one that is emptied and filled.
+/// When a row's lease ends that nobody has. The last owner stays in it.
+/// Why: docs/stores/mysql.md#a-row-that-stays
 inline constexpr char never_sql[] = "'1970-01-01'";
 
 /// `UTC_TIMESTAMP(6) + INTERVAL … MICROSECOND`
@@ -59,6 +59,7 @@ awaitable<lease_page> list_rows(connection& db, settings const& how, std::string
 
 /// Looks at so many rows, those behind a name and then from the first on, and deletes what nobody
 /// has had for `keep`. Returns the name behind which to go on.
+/// Why: docs/stores/mysql.md#the-sweeper-reads-in-pages
 inline constexpr std::size_t rows_per_sweep = 256;
 awaitable<std::string> sweep_rows(connection& db, settings const& how, std::string const& behind);
 

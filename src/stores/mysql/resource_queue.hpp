@@ -10,6 +10,7 @@
 //
 // A store queues at the server once for each resource, however many wait in it. All of it runs on
 // the executor.
+// Why: docs/stores/mysql.md#one-queues-at-the-server
 #pragma once
 
 #include <list>

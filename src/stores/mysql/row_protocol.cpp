@@ -115,6 +115,7 @@ class row_protocol final : public session_protocol {
   }
 
   // On another connection, by autocommit: the token outlives a holder that dies.
+  // Why: docs/stores/mysql.md#a-sessions-lock-has-a-token
   awaitable<fencing_token> record(connection& session, lock_request const& taken) {
     std::string const id = std::to_string(session.id());
     auto const again = co_await elsewhere(record_again_sql(how(), taken, id, "1 = 1"));

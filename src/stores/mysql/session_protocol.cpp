@@ -11,6 +11,7 @@ namespace {
 constexpr milliseconds idle_margin{500};
 constexpr std::chrono::seconds longest_idle{31'536'000};  // the servers' limit, and our max_ttl
 
+// Why: docs/stores/mysql.md#an-idle-session-is-ended
 std::int64_t idle_timeout_s(milliseconds ttl) {
   auto const seconds = std::chrono::ceil<std::chrono::seconds>(ttl + idle_margin);
   return std::min(seconds, longest_idle).count();

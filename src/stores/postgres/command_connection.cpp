@@ -13,10 +13,9 @@ namespace {
 // much of the time that each of them has.
 constexpr int lock_wait_parts = 10;
 
-// plan_cache_mode: else the first five runs of each statement on each connection plan it anew,
-// which takes longer than to run it. Such a plan stays until the table is analyzed, and that it was
-// empty once must not make it a scan. (A scan that has to be would pass for one that is worth to be
-// compiled: jit. The lists of the session modes had better be planned.)
+// A plan stays until the table is analyzed, and that it was empty once must not make it a scan.
+// (A scan that has to be would pass for one that is worth to be compiled: jit.)
+// Why: docs/stores/postgres.md#statements-are-planned-once
 std::string session_script(settings const& what) {
   std::string const plans = what.mode == lock_mode::table
                                 ? "SET plan_cache_mode = force_generic_plan;"

@@ -8,6 +8,7 @@ namespace herdlock::postgres {
 namespace {
 
 // After so many in a row by one session the others have their turn.
+// Why: docs/stores/postgres.md#sessions-are-handed-on-in-a-process
 constexpr int max_in_a_row = 16;
 
 }  // namespace

@@ -24,6 +24,7 @@ constexpr char mark[] =
 constexpr char marked[] = " OFFSET 0) n WHERE token IS NOT NULL";
 
 // The token is drawn behind the lock: CASE is what PostgreSQL promises an order for.
+// Why: docs/stores/postgres.md#lock-token-and-name-are-one-statement
 constexpr char advisory_try[] =
     "SELECT CASE WHEN pg_try_advisory_lock($1::bigint) THEN nextval('@_fencing') END AS token";
 constexpr char advisory_wait[] =
@@ -31,8 +32,8 @@ constexpr char advisory_wait[] =
     " CASE WHEN pg_advisory_lock($1::bigint) IS NOT NULL THEN nextval('@_fencing') END END"
     " AS token";
 
-// Those who want the row stand in line for a number of their own first, which goes to the next of
-// them in the moment in which it is free: a row goes to whoever is quick.
+// Those who want the row stand in line for a number of their own first.
+// Why: docs/stores/postgres.md#row-mode-stands-in-line
 constexpr char row_try[] =
     "SELECT nextval('@_fencing') AS token FROM (SELECT FROM @_rows r,"
     " (SELECT pg_try_advisory_xact_lock($1::bigint) AS got OFFSET 0) l"

@@ -227,6 +227,7 @@ void table_queue::wake_next(resource const& name) {
 // above the one that the last answer showed it was after the question was sent; and as the first
 // term is counted from then, a message that comes late finds it mostly over, and the server is
 // asked.
+// Why: docs/stores/postgres.md#a-hand-over-needs-no-question
 bool table_queue::take_up(std::int64_t number, fencing_token token) {
   auto const found = entries_.find(number);
   if (found == entries_.end() || found->second.asked) return false;

@@ -44,6 +44,7 @@ END $do$;
 // session go; unless nobody else waits. Should it live after all, it enters them again. Only the
 // next 64 are looked at for others of the heir's, so that a hand-over costs the same in a long
 // line. To the functions of older versions the mark is a waiter that is dead.
+// Why: docs/stores/postgres.md#a-lock-shows-that-a-session-lives
 constexpr char hand_over[] = R"sql(
 CREATE OR REPLACE FUNCTION @_hand_over_v3(p_name bytea) RETURNS boolean LANGUAGE plpgsql AS $f$
 DECLARE hung int; heir int; span bigint; line text; token bigint; told boolean; begun timestamptz;
@@ -94,6 +95,7 @@ END $f$;
 // What mostly happens, without a function around it: nobody has it and nobody waits. No row: the
 // function of acquire tells why. (The first token is drawn in vain when the row is there; one that
 // is drawn before the row's lock is got would be too old.)
+// Why: docs/stores/postgres.md#a-row-says-whether-anybody-waits
 constexpr char grab[] =
     "INSERT INTO @ AS h VALUES ($1::bytea, $2::bytea, nextval('@_fencing'),"
     " clock_timestamp(), clock_timestamp() + $3::bigint * interval '1 ms')"

@@ -24,8 +24,8 @@ class lease_port final : public lease_store {
           request.ttl, std::move(done));
     }
     if (!done) return;
-    // Also without a wait right behind one of the same owner: that one's grant may be on its way to
-    // be given back, and there is one decision for each.
+    // Also without a wait, right behind a wait of the same owner.
+    // Why: docs/stores/redis.md#one-owner-goes-one-way
     bool const waits =
         request.wait > milliseconds{0} || queue_->knows(request.name.str(), request.owner);
     if (waits) return queue_->wait(std::move(request), std::move(done));
@@ -41,6 +41,7 @@ class lease_port final : public lease_store {
     start(renew_message{std::move(name), std::move(owner), ttl}, std::move(done));
   }
   void release(resource name, owner_token owner, handler<release_reply> done) override {
+    // Why: docs/stores/redis.md#a-release-goes-out-alone
     start(release_message{std::move(name), std::move(owner), floor()}, std::move(done));
   }
   void leave(leave_request request, handler<release_reply> done) override {

@@ -16,9 +16,8 @@ namespace herdlock::sqlite {
 
 class task;
 
-/// A queue with an eventfd that the executor reads. Posting each answer would do the same, but Asio
-/// wakes its thread while it holds its queue's mutex: the woken thread runs into that mutex at
-/// once, which is two switches of threads more for each operation.
+/// A queue with an eventfd that the executor reads: posting each answer costs two switches of
+/// threads more. Why: docs/stores/sqlite.md#answers-come-by-an-eventfd
 ///
 /// Members are called on the executor unless they say otherwise. The executor's context has work
 /// while an answer is expected.

@@ -179,6 +179,7 @@ std::int64_t connection::data_version() {
   return query.number(0);
 }
 
+// Why: docs/stores/sqlite.md#sqlite-looks-at-its-path
 bool connection::moved() {
   auto const now = clock::now();
   if (now < unmoved_until_) return false;
@@ -205,6 +206,7 @@ void connection::roll_back() {
 
 // What it could not do shows in the next statement. It keeps no writer from the file, and waits for
 // nobody: who renews meanwhile must not be late.
+// Why: docs/stores/sqlite.md#on-a-full-disk-the-log-is-emptied
 void connection::empty_log() {
   sqlite3_wal_checkpoint_v2(db_, "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
 }

@@ -31,6 +31,7 @@ acquire_reply answer(lease_row const& held, acquire_request const& asking,
 constexpr std::int64_t rows_per_sweep = 256;
 
 // How long the row of a lease that was given back stays: its owner may ask again.
+// Why: docs/stores/sqlite.md#one-row-that-stays
 constexpr std::chrono::microseconds given_back_known_for = std::chrono::minutes(1);
 
 // The ends of rows that may go are between these, both included: what has run out, and what was

@@ -1,5 +1,6 @@
 // What others write, for those who listen: SQLite pushes nothing, so the file is asked again and
 // again, as long as somebody listens.
+// Why: docs/stores/sqlite.md#what-caches-tell-is-polled
 #pragma once
 
 #include <boost/asio/basic_waitable_timer.hpp>

@@ -1,4 +1,5 @@
 // Ends leases that were not renewed, on a thread of its own.
+// Why: docs/stores/zookeeper.md#the-ttl-ends-on-a-thread-of-its-own
 #pragma once
 
 #include <condition_variable>

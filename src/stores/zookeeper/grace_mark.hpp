@@ -10,6 +10,7 @@
 //
 // Should its callers go meanwhile, it goes on and releases: a grace that was waited for is not
 // begun anew, and whose mark it is cannot be in doubt.
+// Why: docs/decisions/lease.md#a-mark-makes-the-successor-wait
 #pragma once
 
 #include <boost/asio/basic_waitable_timer.hpp>

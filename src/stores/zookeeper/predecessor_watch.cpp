@@ -30,6 +30,7 @@ void predecessor_watch::on_watching(reply const& answer) {
 }
 
 // The answer belongs to the same step as the watch on the predecessor, which stays.
+// Why: docs/stores/zookeeper.md#queued-as-curator-and-kazoo-do
 void predecessor_watch::watch_second(std::string const& node) {
   if (second_ != node) {
     if (!second_.empty()) store_.unwatch(second_, &entry_);

@@ -90,6 +90,7 @@ result<backend> open_zookeeper(store_url url, asio::any_io_executor executor) {
   state->start();
   auto store = std::make_shared<zookeeper::store>(std::move(state));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
+  // Why: docs/stores/zookeeper.md#what-a-session-proves
   traits.longest_term = longest;
   return backend{std::move(store), nullptr, traits, name};
 }

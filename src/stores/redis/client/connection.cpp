@@ -115,6 +115,7 @@ void connection::on_checked(batch_ptr done, failure const* why) {
   verdict const found = check_->verdict_on(answers, how_.address());
   if (found.why.code) return lose(found.why, found.kind);
   // A server whose clock is behind the last one's, or that hides it, must not lower it.
+  // Why: docs/stores/redis.md#a-fence-floor-counts-from-the-connection
   fence_floor_ = std::max(fence_floor_, check_->facts().time_us.value_or(1));
   come_up();
 }

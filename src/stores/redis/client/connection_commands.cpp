@@ -141,8 +141,8 @@ void connection::send_batch() {
   transport_->send(std::move(out));
 }
 
-// In slices, so that the server works on what the first handlers ask for while the others run. All
-// at once would make the two take turns: it is idle while we complete, and we are while it answers.
+// In slices: the server works on what the first handlers ask for while the others run.
+// Why: docs/stores/redis.md#replies-in-slices-of-sixteen
 bool connection::on_reply(transport& from, batch& of, std::size_t number) {
   if (stage_ == stage::checking && &from == transport_.get()) return true;
   auto const self = shared_from_this();  // a handler may drop the last handle of the store

@@ -8,6 +8,7 @@
 
 namespace herdlock::redis {
 
+// Why: docs/stores/redis.md#neighbours-share-a-script
 std::size_t script_bundle::joinable(std::deque<command_ptr> const& waiting) {
   auto const joins = [](command_ptr const& one) {
     return one->open() && !one->alone && !one->step_in_bundle().empty();

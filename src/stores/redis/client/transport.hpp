@@ -1,4 +1,5 @@
 // One connection from its first resolve to its end; the supervisor makes a new one each time.
+// Why: docs/stores/redis.md#a-connection-of-our-own
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@ namespace {
 
 // What a read and the question for its time left have met. They go out together, in this order: a
 // change between the two is pushed between their replies.
+// Why: docs/decisions/near-cache.md#near-reads-share-the-connection
 class tracked_get final : public std::enable_shared_from_this<tracked_get> {
  public:
   tracked_get(std::shared_ptr<router> home, std::shared_ptr<tracking> links, tracked_read what,

@@ -5,6 +5,7 @@
 // the connections to the node that executes it, and beats prove the age only of what came the same
 // way. So a waiter is queued at a node under the name of a subscriber that listens at that very
 // node; where its slot moves to, nobody listens to that name, and it enters anew under another.
+// Why: docs/stores/redis-cluster.md#a-channel-for-each-node
 #pragma once
 
 #include <memory>

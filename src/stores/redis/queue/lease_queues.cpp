@@ -317,7 +317,7 @@ void lease_queues::on_grant(grant_subscription& from, pushed_grant const& heard)
   // process that hangs.
   auto const look_within = at.look_every();
   std::string const owner(heard.owner);
-  // Without a proof of its age, or when it is nearly over, the server is asked.
+  // Why: docs/stores/redis.md#grants-prove-their-age-by-beats
   bool const is_its_server = at.subscription.get() == &from;
   if (is_its_server && heard.since && clock::now() - *heard.since <= heard.ttl / 2) {
     owner_has_it(at, owner, {heard.fencing, grant_term{*heard.since, heard.ttl}}, news::push);

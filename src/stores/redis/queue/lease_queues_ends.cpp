@@ -103,6 +103,7 @@ void lease_queues::keep_leave(waiter& one) {
 }
 
 // One of them finds out whether the server takes it now.
+// Why: docs/stores/redis.md#a-failed-leave-is-tried-again
 void lease_queues::retry_leave(resource_queue& at) {
   auto const name = at.name;
   while (queues_.contains(name) && !at.pending_leaves.empty()) {

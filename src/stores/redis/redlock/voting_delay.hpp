@@ -1,5 +1,6 @@
 // From when on a node may vote: a server that was started lately, or that has taken another's
 // place, may have forgotten leases that are held.
+// Why: docs/stores/redlock.md#a-restarted-node-grants-nothing
 #pragma once
 
 #include <chrono>

@@ -13,6 +13,7 @@
 --
 -- A counter key that holds something else makes INCR fail, and a server that does not tell the time
 -- gets no counter; what was taken is given back.
+-- Why: docs/decisions/cache.md#a-refresh-is-beside-the-entry
 --@include parts/keep_counter.lua
 --@include parts/kind.lua
 

@@ -9,6 +9,7 @@
 -- entry.
 --
 -- The mark is written behind PEXPIREAT, since a full server refuses nothing behind a write.
+-- Why: docs/decisions/hot-keys.md#the-store-knows-the-first-expiry
 --@include parts/kind.lua
 
 local left = redis.call('PTTL', KEYS[1])

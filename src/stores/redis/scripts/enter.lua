@@ -1,4 +1,5 @@
 -- Joins the queue, and looks again later: an owner that is queued already keeps its position.
+-- Why: docs/stores/redis.md#looking-is-entering-again
 --
 -- KEYS: resource, fence, queue. ARGV: owner, ttl, fence floor, member, the member's other forms.
 -- Number: granted, the fencing token. {pttl, holder, fence, added}: the owner now waits, if it does

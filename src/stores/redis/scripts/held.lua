@@ -1,5 +1,6 @@
 -- Which leases are here, until when they were promised; and a write, so that WAIT has something to
 -- wait for.
+-- Why: docs/stores/redis.md#confirmed-by-a-write-of-its-own
 --
 -- KEYS: leases. ARGV: for each, its owner and the ms that it must have left.
 -- Who the server is, a blank, and '1' for each lease that is here with time left, else '0'.

@@ -1,5 +1,5 @@
 // The Lua scripts of leases and their queue: one per step. The queue is drawn in
-// docs/decisions/026-the-queue-is-in-the-server.md.
+// docs/stores/redis.md#queue.
 #pragma once
 
 #include "stores/redis/scripts/script.hpp"

@@ -2,6 +2,7 @@
 -- the resource is never free while somebody waits. It answers who has the resource now; false when
 -- nobody waits; '' when a thousand dead waiters were skipped and more are in front: the next look
 -- goes on. It needs next_fence.
+-- Why: docs/stores/redis.md#the-queue-is-in-the-server
 --
 -- The dead. A waiter whose process does not listen at this server has died, or its connection has:
 -- it is skipped. Nothing is published to it: a subscriber at a replica, which is not counted, would
@@ -28,6 +29,7 @@
 -- names what it has removed is cut there, with all that it has done. So the resource is
 -- overwritten, not removed and made again, and the queue is not named any more once it may be
 -- gone.
+-- Why: docs/stores/redis-cluster.md#scripts-do-not-name-what-they-removed
 --
 -- The message is `fence ttl length-of-owner owner resource`.
 
@@ -57,6 +59,7 @@ local function take_out(member, new, mark, fence)
 end
 -- All who wait by the hung process, among the first ten thousand, leave the queue. When nobody else
 -- waits they stay: hand_over skips them one by one, and the queue goes.
+-- Why: docs/stores/redis.md#a-hung-process-costs-one-heartbeat
 local function drop_hung(hung)
   local others, gone = false, {}
   local prefix = hung .. ' '

@@ -1,0 +1,42 @@
+// Numbers and texts in a text of bytes: what processes send each other. Numbers are big-endian.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace herdlock::algo {
+
+inline void add_bytes_of(std::string& out, std::uint64_t value, std::size_t bytes) {
+  for (std::size_t i = bytes; i-- > 0;) {
+    out += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
+  }
+}
+
+/// Takes numbers and texts off the front of a text; nothing more once there was too little.
+class byte_reader {
+ public:
+  explicit byte_reader(std::string_view text) : rest_(text) {}
+
+  std::string_view text(std::size_t bytes) {
+    if (rest_.size() < bytes) good_ = false;
+    if (!good_) return {};
+    auto const taken = rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+    return taken;
+  }
+  std::uint64_t number(std::size_t bytes) {
+    std::uint64_t value = 0;
+    for (char const byte : text(bytes)) value = (value << 8) | static_cast<unsigned char>(byte);
+    return value;
+  }
+  bool good() const noexcept { return good_; }
+  bool at_end() const noexcept { return good_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool good_ = true;
+};
+
+}  // namespace herdlock::algo

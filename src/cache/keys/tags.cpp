@@ -1,0 +1,348 @@
+#include "cache/keys/tags.hpp"
+
+#include <algorithm>
+
+#include "cache/engine/engine.hpp"
+#include "cache/engine/trouble.hpp"
+#include "cache/keys/frame.hpp"
+#include "cache/keys/tag_write.hpp"
+#include "cache/near/near_tags.hpp"
+
+namespace herdlock::runtime {
+namespace {
+
+// Reads that this process' own changes make worthless, for one entry. After that it is a miss.
+constexpr int most_rounds = 4;
+
+// How long an entry can be there.
+milliseconds life_of(cache_options const& options) {
+  auto const longest = std::max(options.ttl, options.negative_ttl);
+  double const varied = double(longest.count()) * (1 + options.ttl_jitter);
+  auto const life = milliseconds(static_cast<std::int64_t>(varied) + 1) + options.freshness.grace;
+  return std::min(life, limits::max_ttl / 2);
+}
+
+// As when the entry itself could not be read: no judgement is possible, and the store is to be left
+// alone. Anything else is the tag's own trouble.
+bool is_of_the_store(failure const& why) {
+  return (is_store_trouble(why) && !is_of_one_key(why)) || why == errc::canceled;
+}
+
+}  // namespace
+
+struct cache_tags::judgement {
+  cache_value stored;
+  std::vector<algo::entry_tag> tags;
+  bool keeps_stale;
+  entry_future future;
+  std::atomic<std::uint64_t>& ended;
+  clock::time_point came;
+  then<judged_value> done;
+  int rounds = 0;
+  std::size_t reads = 0;
+  std::optional<failure> trouble = std::nullopt;
+
+  void end(algo::tag_verdict verdict) {
+    // An entry without a grace is gone: expire would remove it.
+    if (verdict == algo::tag_verdict::stale && !keeps_stale) verdict = algo::tag_verdict::gone;
+    if (verdict != algo::tag_verdict::fresh) mark_stale(stored);
+    // An entry that could not be judged is not counted: nobody knows whether a tag ended it.
+    if (verdict != algo::tag_verdict::fresh && !trouble) cache_counters::add(ended);
+    done(judged_value{std::move(stored), verdict});
+  }
+};
+
+struct cache_tags::preparation {
+  std::vector<algo::entry_tag> tags;
+  then<std::string> done;
+  std::size_t left;
+  failure why = {};
+};
+
+cache_tags::cache_tags(cache_engine& home, algo::store_clock const& clock_of_store)
+    : home_(home),
+      clock_(clock_of_store),
+      known_(home.options().tags.max_age),
+      entry_life_(life_of(home.options())),
+      record_ttl_(2 * entry_life_) {}
+
+result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) const {
+  auto const& options = home_.options();
+  if (!options.tags.of) return std::vector<std::string>();
+  std::vector<std::string> names;
+  try {
+    names = options.tags.of(std::string_view(key.str()).substr(options.prefix.size()));
+  } catch (...) {
+    return make_failure(errc::invalid_value, "cache option tags, called for " + key.str() + ": " +
+                                                 detail::exception_text(std::current_exception()));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (names.size() > limits::max_tags) {
+    return make_failure(errc::invalid_value, "cache option tags names " +
+                                                 std::to_string(names.size()) + " tags for " +
+                                                 key.str() + "; at most " +
+                                                 std::to_string(limits::max_tags) + " are allowed");
+  }
+  for (auto const& one : names) {
+    if (auto const record = record_key(one); record.has_error()) return record.error();
+  }
+  return names;
+}
+
+result<cache_key> cache_tags::record_key(std::string_view tag) const {
+  failure why;
+  // Behind the name of a tag's record begins what belongs to another tag's.
+  bool const is_side = tag.find(":herdlock:") != tag.npos;
+  if (auto const own = cache_key::parse(tag); own.has_error()) {
+    why = own.error();
+  } else if (is_side) {
+    why = make_failure(errc::invalid_name, "it must not contain \":herdlock:\"");
+  } else {
+    auto full = cache_key::parse(home_.options().prefix + std::string(tag_record_prefix) +
+                                 std::string(tag));
+    if (full.has_value()) return full;
+    why = full.error();
+  }
+  return make_failure(errc::invalid_name, "the tag " + in_quotes(tag) + ": " + why.message);
+}
+
+std::optional<algo::tag_record> cache_tags::record_of(cache_value const& stored) const {
+  auto taken = without_header(stored);
+  auto* const entry = std::get_if<framed_value>(&taken);
+  auto const* const value = entry ? std::get_if<std::string>(&entry->value) : nullptr;
+  auto const numbers = value ? algo::decode_generations(*value) : std::nullopt;
+  if (!numbers) return std::nullopt;
+  bool const made_stale = entry->header.state == algo::header_state::expired;
+  return algo::tag_record{*numbers, made_stale, algo::times_of(entry->header, clock_).ends};
+}
+
+cache_value cache_tags::encode(algo::tag_generations const& now) const {
+  algo::entry_header header;
+  header.ttl = record_ttl_;
+  if (clock_.known()) header.created = clock_.there(clock::now());
+  return with_header({std::move(header), algo::encode_generations(now)}, layout::string);
+}
+
+algo::entry_span cache_tags::span() const {
+  auto const now = clock::now();
+  return {now, now + entry_life_};
+}
+
+// ------------------------------------------------------------------------- entries that were read
+
+void cache_tags::judge(cache_value stored, then<judged_value> done, entry_future future) {
+  auto const header = has_extensions(stored) ? header_of(stored) : std::nullopt;
+  auto tags = header ? algo::decode_tags(header->extensions) : std::nullopt;
+  // An entry that cannot be read is a miss when its header is taken off.
+  if (!tags || tags->empty()) {
+    return done(judged_value{std::move(stored), algo::tag_verdict::fresh});
+  }
+  auto const now = clock::now();
+  bool const keeps_stale = header->grace != milliseconds{0};
+  ask(std::make_shared<judgement>(judgement{std::move(stored), *std::move(tags), keeps_stale,
+                                            future, home_.counters.ended_by_tags, now,
+                                            std::move(done)}));
+}
+
+algo::tag_verdict cache_tags::verdict_of(algo::entry_tag const& one, judgement const& about,
+                                         clock::time_point now) const {
+  // A kept record may be older than tags.max_age: it counts for entries kept by the same rules.
+  bool const is_kept = about.future == entry_future::is_kept;
+  if (is_kept && agrees(*home_.local().near, one, now)) return algo::tag_verdict::fresh;
+  auto const verdict = known_.judge(one, about.came, now);
+  // The tag is known, but a cache that keeps the entry has to be told when that changes.
+  bool const is_to_be_tracked = is_kept && about.rounds == 0;
+  bool const is_fresh = verdict == algo::tag_verdict::fresh;
+  return is_fresh && is_to_be_tracked ? algo::tag_verdict::ask : verdict;
+}
+
+void cache_tags::ask(std::shared_ptr<judgement> const& about) {
+  auto const now = clock::now();
+  algo::tag_verdicts said;
+  std::vector<std::string> asked;
+  for (auto const& one : about->tags) {
+    auto const verdict = verdict_of(one, *about, now);
+    said.add(verdict);
+    if (verdict == algo::tag_verdict::ask) asked.push_back(one.name);
+  }
+  if (said.all() != algo::tag_verdict::ask) return about->end(said.all());
+  if (about->rounds++ == most_rounds) return about->end(algo::tag_verdict::gone);
+  // The records of all tags are read at once; the last reply may come inside of no call.
+  about->reads = 1;
+  auto const on_read = [this, keep = home_.shared_from_this(), about](failure const& why) {
+    if (why.code) about->trouble = why;
+    if (--about->reads > 0) return;
+    if (!about->trouble) return ask(about);
+    if (is_of_the_store(*about->trouble)) return about->done(*about->trouble);
+    // Nobody can tell what the entry is worth; the others have no such trouble.
+    home_.trouble().tell(*about->trouble);
+    about->end(algo::tag_verdict::gone);
+  };
+  about->reads += asked.size();
+  for (auto const& tag : asked) read(tag, about->future, on_read);
+  on_read({});
+}
+
+void cache_tags::read(std::string const& tag, entry_future future,
+                      std::function<void(failure const&)> done) {
+  auto const key = record_key(tag);
+  auto const& values = home_.home().values();
+  if (key.has_error()) return done(key.error());
+  if (!values) return done(home_.home().closed_failure());
+  reads_.ask(tag, std::move(done),
+             [&](auto const& question) { send_read(question, *key, future); });
+}
+
+void cache_tags::send_read(tag_questions::question_ptr const& about, cache_key const& key,
+                           entry_future future) {
+  auto on_reply = [this, keep = home_.shared_from_this(), about, key,
+                   sent = clock::now()](result<near_read> const& reply) {
+    if (reply.has_error()) return about->answer(reply.error());
+    auto const found = reply->found ? record_of(*reply->found) : std::nullopt;
+    known_.told(about->tag(), found, sent);
+    // A kept record with these generations is as good, and entries rest on it already.
+    bool const is_news = found && reply->reading &&
+                         !agrees(*home_.local().near, {about->tag(), found->now}, clock::now());
+    if (is_news) keep_record(*home_.local().near, key, *reply->reading, *found);
+    about->answer({});
+  };
+  auto const& near = home_.local().near;
+  bool const is_kept = future == entry_future::is_kept && near && near->keeps(key);
+  if (is_kept) return near->read(key, layout::string, std::move(on_reply));
+  auto on_found = [on_reply = std::move(on_reply)](result<cache_lookup> reply) {
+    if (reply.has_error()) return on_reply(std::move(reply).error());
+    on_reply(near_read{*std::move(reply), std::nullopt});
+  };
+  home_.home().values()->get(key, layout::string, std::move(on_found));
+}
+
+// -------------------------------------------------------------------------------- before a load
+
+void cache_tags::prepare(std::vector<std::string> const& names, then<std::string> done) {
+  auto const about =
+      std::make_shared<preparation>(preparation{{}, std::move(done), names.size() + 1});
+  for (auto const& name : names) about->tags.push_back({name, {}});
+  auto const on_ready = [about](failure const& why) {
+    if (why.code) about->why = why;
+    if (--about->left > 0) return;
+    if (about->why.code) return about->done(about->why);
+    about->done(algo::encode_tags(about->tags));
+  };
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    make_ready(names[i],
+               [this, keep = home_.shared_from_this(), about, on_ready, i](failure const& why) {
+                 auto& one = about->tags[i];
+                 if (auto const record = known_.record(one.name)) one.made_in = record->now;
+                 on_ready(why);
+               });
+  }
+  on_ready({});
+}
+
+void cache_tags::make_ready(std::string const& tag, std::function<void(failure const&)> done) {
+  auto const asked = span();
+  auto const need = known_.need(tag, asked, asked.asked);
+  if (need == algo::tag_need::none) return done({});
+  if (need == algo::tag_need::write) return write(tag, std::move(done));
+  auto on_read = [this, keep = home_.shared_from_this(), tag, asked,
+                  done = std::move(done)](failure const& why) {
+    if (why.code) return done(why);
+    if (known_.need(tag, asked, clock::now()) == algo::tag_need::none) return done({});
+    write(tag, done);
+  };
+  read(tag, entry_future::is_used, std::move(on_read));
+}
+
+void cache_tags::write(std::string const& tag, std::function<void(failure const&)> done) {
+  writes_.ask(tag, std::move(done), [&](auto const& question) {
+    auto on_end = [keep = home_.shared_from_this(), question](failure const& why) {
+      question->answer(why);
+    };
+    std::make_shared<tag_write>(home_.shared_from_this(), *this, tag, std::move(on_end))->run();
+  });
+}
+
+// ------------------------------------------------------------------------------------ their ends
+
+void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<void> done) {
+  auto const& home = home_.home();
+  auto const key = record_key(tag);
+  if (key.has_error()) {
+    return detail::post_result<void>(home.executor(), std::move(done), key.error());
+  }
+  // Before and after, as for a key: what began in between may have read the record before its end.
+  auto claims = void_loads(tag, how);
+  auto const& values = home.values();
+  if (!values) {
+    return detail::post_result<void>(home.executor(), std::move(done), home.closed_failure());
+  }
+  auto const write = std::make_shared<near_write>(home_.local().near, *key);
+  auto on_reply = [this, keep = home_.shared_from_this(), write, tag, how,
+                   claims = std::move(claims),
+                   done = std::move(done)](result<bool> const& reply) mutable {
+    write->end();
+    if (reply.has_error()) {
+      cache_counters::add(home_.counters.store_errors);
+    } else {
+      home_.trouble().write_worked();
+    }
+    // Not before: whoever claims then finds the tag's record as it is now.
+    for (auto& [flight_key, owner] : claims) home_.give_up_claim(flight_key, owner);
+    for (auto& [flight_key, owner] : void_loads(tag, how)) home_.give_up_claim(flight_key, owner);
+    result<void> said = boost::system::in_place_value;
+    if (reply.has_error()) said = reply.error();
+    detail::dispatch_result(home_.home().executor(), std::move(done), std::move(said));
+  };
+  if (how == detail::tag_ending::invalidate) return values->invalidate(*key, std::move(on_reply));
+  // The record is kept as long as can be: without it the entries would be gone.
+  values->expire(*key, limits::max_ttl, std::move(on_reply));
+}
+
+void cache_tags::fence() { known_.changed_all(clock::now()); }
+
+void cache_tags::load_began(load_flight& flight, std::vector<std::string> names) {
+  load_ended(flight);
+  auto& places = running_[&flight];
+  places.reserve(names.size());
+  for (auto& name : names) {
+    places.push_back(loads_.emplace(std::move(name), flight.weak_from_this()));
+  }
+}
+
+void cache_tags::load_ended(load_flight& flight) {
+  auto const found = running_.find(&flight);
+  if (found == running_.end()) return;
+  for (auto const place : found->second) loads_.erase(place);
+  running_.erase(found);
+}
+
+cache_tags::claims_of_loads cache_tags::void_loads(std::string const& tag, detail::tag_ending how) {
+  bool const is_end = how == detail::tag_ending::invalidate;
+  if (is_end) {
+    known_.ended(tag, clock::now());
+  } else {
+    known_.changed(tag, clock::now());
+  }
+  auto const has_tag = [&](std::vector<std::string> const& names) {
+    return std::find(names.begin(), names.end(), tag) != names.end();
+  };
+  home_.unstored().erase_if([&](std::string_view key) {
+    auto const names = names_of(cache_key(key));
+    return names.has_error() || has_tag(*names);
+  });
+  std::vector<std::shared_ptr<load_flight>> flights;
+  for (auto [at, end] = loads_.equal_range(tag); at != end; ++at) {
+    if (auto flight = at->second.lock()) flights.push_back(std::move(flight));
+  }
+  auto const copies = is_end ? voiding::ends_copies : voiding::keeps_copies;
+  claims_of_loads claims;
+  for (auto const& flight : flights) {
+    home_.freshness()->voided(flight->key(), copies);
+    // The store knows nothing of the tags of a key: its claim is given back here.
+    if (flight->voided()) claims.emplace_back(flight->key(), flight->owner());
+  }
+  return claims;
+}
+
+}  // namespace herdlock::runtime

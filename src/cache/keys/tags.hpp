@@ -1,0 +1,112 @@
+// The tags of a cache's entries: their records in the store, what an entry that was read is worth
+// by them, and the ends that invalidate_tag and expire_tag put to them.
+//
+// A tag's record is a framed entry beside the others, under a name of its own; its value is the
+// generations. invalidate_tag removes it and expire_tag makes it stale, one command each. A process
+// that loads an entry with the tag makes the next record first, under a claim, so that one process
+// of all does.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <herdlock/backend.hpp>
+#include <herdlock/detail/cache_core.hpp>
+
+#include "algo/store_clock.hpp"
+#include "algo/tag_check.hpp"
+#include "cache/keys/tag_questions.hpp"
+
+namespace herdlock::runtime {
+
+class cache_engine;
+class load_flight;
+
+/// An entry as it was read, marked stale when it is not fresh by its tags.
+struct judged_value {
+  cache_value stored;
+  algo::tag_verdict verdict;
+};
+
+/// The future of an entry that is judged.
+enum class entry_future {
+  is_used,
+  /// It is used, and kept in the process, if it may be: so are the records that it needs for that.
+  is_kept,
+};
+
+/// The tags of a cache with framed entries. All members on the executor.
+class cache_tags {
+ public:
+  template <class T>
+  using then = std::function<void(result<T>)>;
+
+  cache_tags(cache_engine& home, algo::store_clock const& clock_of_store);
+
+  /// The tags of a key by tag_options::of, each once. errc::invalid_name for a tag that cannot
+  /// be one, errc::invalid_value for too many of them, or what that function threw.
+  result<std::vector<std::string>> names_of(cache_key const& key) const;
+  /// The record's key; errc::invalid_name.
+  result<cache_key> record_key(std::string_view tag) const;
+
+  /// Judges an entry that was read; at once if its records are known. One without tags is `fresh`.
+  /// A failure when the store cannot be reached.
+  void judge(cache_value stored, then<judged_value> done,
+             entry_future future = entry_future::is_used);
+  /// Finds the extensions of an entry before its load or put begins.
+  void prepare(std::vector<std::string> const& names, then<std::string> done);
+  /// Reads the record, one read at a time. The record of an entry that is kept is kept, too.
+  void read(std::string const& tag, entry_future future, std::function<void(failure const&)> done);
+
+  /// Ends the tag by one command. Loads of this cache that run with the tag are void.
+  void end(std::string const& tag, detail::tag_ending how, handler<void> done);
+  /// Records that were read before say nothing any more.
+  void fence();
+
+  void load_began(load_flight& flight, std::vector<std::string> names);
+  void load_ended(load_flight& flight);
+
+  // For who writes a record.
+  algo::tag_check& known() noexcept { return known_; }
+  cache_engine& home() noexcept { return home_; }
+  /// The record in a stored value; nothing for what is not a record.
+  std::optional<algo::tag_record> record_of(cache_value const& stored) const;
+  /// The record as it is stored, and for how long.
+  cache_value encode(algo::tag_generations const& now) const;
+  milliseconds record_ttl() const noexcept { return record_ttl_; }
+  algo::entry_span span() const;
+
+ private:
+  using loads_by_tag = std::multimap<std::string, std::weak_ptr<load_flight>>;
+  using claims_of_loads = std::vector<std::pair<cache_key, owner_token>>;
+  struct judgement;
+  struct preparation;
+
+  void ask(std::shared_ptr<judgement> const& about);
+  void send_read(tag_questions::question_ptr const& about, cache_key const& key,
+                 entry_future future);
+  algo::tag_verdict verdict_of(algo::entry_tag const& one, judgement const& about,
+                               clock::time_point now) const;
+  void make_ready(std::string const& tag, std::function<void(failure const&)> done);
+  void write(std::string const& tag, std::function<void(failure const&)> done);
+  /// The claims that are to be given back when the tag has ended in the store.
+  claims_of_loads void_loads(std::string const& tag, detail::tag_ending how);
+
+  cache_engine& home_;
+  algo::store_clock const& clock_;
+  algo::tag_check known_;
+  milliseconds entry_life_;
+  milliseconds record_ttl_;
+  tag_questions reads_;
+  tag_questions writes_;
+  loads_by_tag loads_;  // the loads that run; for each, where its tags stand in there:
+  std::unordered_map<load_flight*, std::vector<loads_by_tag::iterator>> running_;
+};
+
+}  // namespace herdlock::runtime

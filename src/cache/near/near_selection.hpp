@@ -1,0 +1,109 @@
+// The keys of a cache that are kept near.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <herdlock/cache_options.hpp>
+
+#include "cache/fleet/hot.hpp"
+#include "cache/fleet/rules.hpp"
+#include "cache/keys/tag_names.hpp"
+#include "cache/near/pinned_keys.hpp"
+
+namespace herdlock::runtime {
+
+/// The parts that know which keys are to be kept. Each may be null.
+struct key_sources {
+  std::shared_ptr<cache_hot> hot;
+  std::shared_ptr<cache_rules> rules;
+};
+
+/// A cache_key has the prefix. On the executor, but for `pins` and stays().
+class near_selection {
+ public:
+  near_selection(near_cache mode, cache_options const& options, key_sources by)
+      : pins(options.near.entries),
+        mode_(mode),
+        prefix_(options.prefix),
+        has_tags_(options.format == cache_format::framed),
+        hot_(std::move(by.hot)),
+        rules_(std::move(by.rules)) {}
+
+  std::string const& prefix() const noexcept { return prefix_; }
+  /// The key without the prefix; nothing for a key of another cache.
+  std::optional<std::string_view> own(std::string_view key) const {
+    if (!key.starts_with(prefix_)) return std::nullopt;
+    return key.substr(prefix_.size());
+  }
+
+  /// Whether the key is that of a tag's record, which is kept beside the entries that have the tag.
+  bool is_of_tag(std::string_view own_key) const {
+    return has_tags_ && own_key.starts_with(tag_record_prefix);
+  }
+
+  /// Whether a value of the key is kept.
+  bool has(std::string_view own_key) const {
+    if (is_of_tag(own_key)) return true;
+    auto const ruled = ruled_of(own_key);
+    if (ruled.denied) return false;
+    return stays(own_key, ruled) || (hot_ && hot_->has(own_key));
+  }
+  /// Whether a value of the key is kept also when the key is not hot.
+  bool stays(std::string_view own_key) const { return stays(own_key, ruled_of(own_key)); }
+  /// Whether a read of the key is to bring a value.
+  bool is_to_be_read(cache_key const& key, clock::time_point now) const {
+    auto const its = own(key.str());
+    if (!its) return false;
+    if (is_of_tag(*its)) return true;
+    auto const ruled = ruled_of(*its);
+    if (ruled.denied) return false;
+    return stays(*its, ruled) || (hot_ && hot_->may_try(*its, now));
+  }
+  /// Such a read is sent. Returns its number.
+  std::uint64_t try_sent(cache_key const& key, clock::time_point now) {
+    auto const its = of_hot(key);
+    return its ? hot_->try_sent(*its, now) : 0;
+  }
+  void try_answered(cache_key const& key, std::uint64_t number) {
+    if (auto const its = of_hot(key)) hot_->try_answered(*its, number);
+  }
+  /// The value is kept, or a write of ours has ended.
+  void try_again(cache_key const& key) {
+    if (auto const its = of_hot(key)) hot_->try_again(*its);
+  }
+  /// Whether the key is hot, or treated as if it were.
+  bool is_hot(cache_key const& key) const {
+    auto const its = own(key.str());
+    if (!its) return false;
+    auto const ruled = ruled_of(*its);
+    return !ruled.denied && (ruled.pinned || (hot_ && hot_->has(*its)));
+  }
+
+  pinned_keys pins;
+
+ private:
+  algo::hot_verdict ruled_of(std::string_view own_key) const {
+    return rules_ ? rules_->of(own_key) : algo::hot_verdict();
+  }
+  /// Nothing for a key that is not counted.
+  std::optional<std::string_view> of_hot(cache_key const& key) const {
+    auto const its = own(key.str());
+    return hot_ && its && !is_of_tag(*its) ? its : std::nullopt;
+  }
+  bool stays(std::string_view own_key, algo::hot_verdict const& ruled) const {
+    if (ruled.denied) return false;
+    return ruled.pinned || mode_ == near_cache::all || pins.has(own_key);
+  }
+
+  near_cache const mode_;
+  std::string const prefix_;
+  bool const has_tags_;
+  std::shared_ptr<cache_hot> const hot_;
+  std::shared_ptr<cache_rules> const rules_;
+};
+
+}  // namespace herdlock::runtime
