@@ -93,7 +93,7 @@ MUTANTS = [
      "if (written_.size() >= most_written * thresholds_.most_hot) {", "if (false) {",
      "HotFleet.TheKeysThatHaveToBeCalmHaveABound"),
     ("who names a key is who has heard of others", FLEET,
-     "1, least_to_take_part(thresholds)", "1, rules.threshold",
+     "least_to_take_part(thresholds));", "thresholds.threshold);",
      "HotFleet.AKeyAtTheThresholdIsHotByWhatHasToBeNamed"),
     ("names decide who is hot", FLEET,
      "return a->second.low > b->second.low;", "return false;",
