@@ -159,6 +159,8 @@ struct load_bounds {
   std::size_t max_loads_without_store = 8;
   /// Callers at once; beyond it errc::overloaded.
   std::size_t max_waiting = 1'000'000;
+  /// Bytes that are remembered of keys: docs/guide/sizing.md. Beyond it errc::overloaded, as above.
+  std::size_t max_known_bytes = 64 << 20;
 };
 
 /// The options of a cache. A feature that they do not name is off: by default no key is counted,

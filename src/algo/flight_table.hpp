@@ -1,8 +1,7 @@
 // The callers that wait for each running load: one flight per key, joined by all who want that key.
 //
-// Pure: it starts nothing, waits for nothing and locks nothing. The owner (single_flight, cache)
-// guards it, runs the operation for whoever was told `leader`, and hangs its own state for each
-// flight (stop source, owner token, …) off `State`.
+// Pure. The owner (single_flight, cache) guards it, runs the operation for whoever was told
+// `leader`, and hangs its own state for each flight (stop source, owner token, …) off `State`.
 //
 //   join(key)      the first is the leader and a joiner like the others: it may leave, too
 //   leave(ticket)  one caller gives up; the flight goes on, even with nobody left in it
@@ -12,8 +11,7 @@
 //   finish(id)     hands the joiners back in the order in which they came
 //
 // Every operation is O(1) amortised (finish: in the number of joiners). A flight keeps its joiners
-// in one array threaded by a list, so a herd costs no allocation of its own per joiner, and a
-// caller that comes and goes re-uses a slot instead of growing the array.
+// in one array threaded by a list: a herd costs no allocation for each joiner.
 #pragma once
 
 #include <compare>
@@ -24,7 +22,6 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace herdlock::algo {
@@ -73,20 +70,22 @@ struct leave_reply {
   std::size_t remaining = 0;
 };
 
-/// See the top of this file. Joiner: any movable type. State: default-constructible, movable.
-/// Not thread-safe; Joiner's and State's members must not call back into the table.
-template <class Joiner, class State = std::monostate>
+/// Joiner: any movable type. State: default-constructible, movable. Index: find(key) gives the id
+/// of the flight that takes new joiners, 0 for none; set(key, id) is false without room, and its
+/// key is valid until clear(key). Not thread-safe; members of the three must not call back.
+template <class Joiner, class State, class Index>
 class flight_table {
  public:
-  explicit flight_table(flight_limits limits = {}) : limits_(limits) {}
+  explicit flight_table(flight_limits limits = {}, Index index = Index())
+      : limits_(limits), by_key_(std::move(index)) {}
   flight_table(flight_table const&) = delete;
   flight_table& operator=(flight_table const&) = delete;
 
   /// Joins the flight of this key, or starts one. A refused joiner is not moved from.
   join_reply join(std::string_view key, Joiner&& joiner) {
     if (joiners_ >= limits_.max_joiners) return {join_outcome::too_many_joiners, {}};
-    if (auto found = by_key_.find(key); found != by_key_.end()) {
-      flight& running = *found->second;
+    if (flight* const found = find_attached(key)) {
+      flight& running = *found;
       if (running.waiting >= limits_.max_joiners_per_flight) {
         return {join_outcome::too_many_joiners, {}};
       }
@@ -94,7 +93,9 @@ class flight_table {
     }
     if (flights_.size() >= limits_.max_flights) return {join_outcome::too_many_flights, {}};
     if (limits_.max_joiners_per_flight == 0) return {join_outcome::too_many_joiners, {}};
-    return {join_outcome::leader, add_joiner(launch(key), std::move(joiner))};
+    flight* const fresh = launch(key);
+    if (!fresh) return {join_outcome::too_many_flights, {}};
+    return {join_outcome::leader, add_joiner(*fresh, std::move(joiner))};
   }
 
   /// Takes one joiner out. The flight stays, and may be joined again, until finish().
@@ -113,10 +114,10 @@ class flight_table {
 
   /// From now on the key's flight takes no new joiners. False when there was none to detach.
   bool detach(std::string_view key) {
-    auto found = by_key_.find(key);
-    if (found == by_key_.end()) return false;
-    found->second->attached = false;
-    by_key_.erase(found);
+    flight* const running = find_attached(key);
+    if (!running) return false;
+    running->attached = false;
+    by_key_.clear(key);
     return true;
   }
 
@@ -131,13 +132,13 @@ class flight_table {
   /// begun, by its state. An owner that fences calls it instead, and in front of each join().
   template <class Condition>
   std::optional<flight_id> flying_since_fence(std::string_view key, Condition&& has_begun) {
-    auto found = by_key_.find(key);
-    if (found == by_key_.end()) return std::nullopt;
-    flight& running = *found->second;
+    flight* const found = find_attached(key);
+    if (!found) return std::nullopt;
+    flight& running = *found;
     bool const is_older = std::exchange(running.fences, fences_) != fences_;
     if (!is_older || !has_begun(running.state)) return running.id;
     running.attached = false;
-    by_key_.erase(found);
+    by_key_.clear(key);
     return std::nullopt;
   }
 
@@ -152,7 +153,7 @@ class flight_table {
       all.push_back(std::move(*running.slots[at].joiner));
     }
     joiners_ -= all.size();
-    if (running.attached) by_key_.erase(by_key_.find(std::string_view(running.key)));
+    if (running.attached) by_key_.clear(running.key);
     flights_.erase(found);
     return all;
   }
@@ -191,15 +192,8 @@ class flight_table {
 
   /// The flight that a join of this key would get into, if there is one.
   std::optional<flight_id> flying(std::string_view key) const {
-    auto found = by_key_.find(key);
-    if (found == by_key_.end()) return std::nullopt;
-    return found->second->id;
-  }
-
-  /// The key of a running flight (detached or not); empty when it has ended.
-  std::string_view key(flight_id id) const {
-    auto found = flights_.find(id.value);
-    return found == flights_.end() ? std::string_view() : std::string_view(found->second.key);
+    std::uint64_t const found = by_key_.find(key);
+    return found != 0 ? std::optional(flight_id{found}) : std::nullopt;
   }
 
   /// The number of joiners that wait for this flight; 0 when it has ended.
@@ -249,15 +243,21 @@ class flight_table {
     return found == flights_.end() ? nullptr : &found->second;
   }
 
-  // The index by key borrows the key's bytes from the flight, whose node does not move.
-  flight& launch(std::string_view key) {
+  flight* find_attached(std::string_view key) {
+    std::uint64_t const found = by_key_.find(key);
+    return found != 0 ? find(flight_id{found}) : nullptr;
+  }
+
+  // The index borrows the key's bytes from the flight, whose node does not move. Null: no room.
+  flight* launch(std::string_view key) {
     flight_id id{++last_id_};
     flight& fresh = flights_[id.value];
     fresh.id = id;
     fresh.key = key;
     fresh.fences = fences_;
-    by_key_.emplace(fresh.key, &fresh);
-    return fresh;
+    if (by_key_.set(fresh.key, id.value)) return &fresh;
+    flights_.erase(id.value);
+    return nullptr;
   }
 
   flight_ticket add_joiner(flight& running, Joiner&& joiner) {
@@ -294,7 +294,7 @@ class flight_table {
   std::uint64_t fences_ = 0;
   std::size_t joiners_ = 0;
   std::unordered_map<std::uint64_t, flight> flights_;
-  std::unordered_map<std::string_view, flight*> by_key_;
+  Index by_key_;
 };
 
 }  // namespace herdlock::algo

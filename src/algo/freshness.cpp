@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 namespace herdlock::algo {
@@ -55,14 +54,15 @@ milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failur
 entry_use freshness_machine::found(std::string_view key, entry_times const& times,
                                    clock::time_point now, random_number random,
                                    clock::duration least_head_start) {
-  note_entry(key, times, now);
+  table_.tell_time(now);
+  note_entry(key, times);
   switch (freshness_of(times, now, {options_.early_refresh, least_head_start}, random)) {
     case freshness::fresh:
       return entry_use::serve;
     case freshness::early:
-      return begin_refresh(key, times, now);
+      return begin_refresh(key, times);
     case freshness::stale:
-      return use_of_stale(key, times, now);
+      return use_of_stale(key, times);
     case freshness::dead:
       break;
   }
@@ -71,139 +71,126 @@ entry_use freshness_machine::found(std::string_view key, entry_times const& time
 
 entry_use freshness_machine::found_by_schedule(std::string_view key, entry_times const& times,
                                                clock::time_point now) {
-  note_entry(key, times, now);
+  table_.tell_time(now);
+  note_entry(key, times);
   bool const stale = freshness_of(times, now, {}, 0) == freshness::stale;
-  return stale ? begin_refresh(key, times, now) : entry_use::serve;
+  return stale ? begin_refresh(key, times) : entry_use::serve;
 }
 
 // Another entry than the one that was there when loads failed is a success, whoever had it. The
 // same one is none: an early refresh fails while the entry is still fresh.
-void freshness_machine::note_entry(std::string_view key, entry_times const& times,
-                                   clock::time_point now) {
-  if (keys_.empty()) return;
-  auto const at = keys_.find(key);
-  if (at == keys_.end()) return;
-  key_state& state = at->second;
-  if (times.made != std::exchange(state.made, times.made)) state.succeeded();
-  if (state.idle(now)) keys_.erase(at);
+void freshness_machine::note_entry(std::string_view key, entry_times const& times) {
+  key_place const at(table_, key);
+  if (!at) return;
+  if (times.made != std::exchange(at->refresh.made, times.made)) at->refresh.succeeded();
 }
 
-entry_use freshness_machine::begin_refresh(std::string_view key, entry_times const& times,
-                                           clock::time_point now) {
-  key_state* const state = make(key, now);
-  if (!state || state->refresh != 0) return entry_use::serve;
-  if (now < state->not_before || now < state->failing_until) return entry_use::serve;
-  state->made = times.made;
-  state->refresh = ++last_id_;
+entry_use freshness_machine::begin_refresh(std::string_view key, entry_times const& times) {
+  key_place at(table_, key);
+  auto const now = table_.now();
+  if (!at.make(key) || at->refresh.refresh != 0) return entry_use::serve;
+  auto& state = at->refresh;
+  if (now < state.not_before || now < state.failing_until) return entry_use::serve;
+  state.made = times.made;
+  state.refresh = ++last_id_;
   return entry_use::serve_and_refresh;
 }
 
-entry_use freshness_machine::use_of_stale(std::string_view key, entry_times const& times,
-                                          clock::time_point now) {
-  key_state const* const state = find(key);
-  bool const failing = state && now < state->failing_until;
+entry_use freshness_machine::use_of_stale(std::string_view key, entry_times const& times) {
+  auto const* const known = table_.find(key);
+  bool const failing = known && table_.now() < known->refresh.failing_until;
   if (failing) return options_.fail_safe ? entry_use::serve : entry_use::load;
   if (options_.soft_timeout > milliseconds{0}) return entry_use::wait_softly;
-  return begin_refresh(key, times, now);
+  return begin_refresh(key, times);
 }
 
 // ---------------------------------------------------------------------------------- loads end
 
 void freshness_machine::refresh_ended(std::string_view key, std::uint64_t refresh,
                                       clock::time_point now) {
-  key_state* const state = find(key);
-  if (!state || state->refresh != refresh) return;
-  state->refresh = 0;
-  state->not_before = now + options_.busy_pause;
+  table_.tell_time(now);
+  key_place const at(table_, key);
+  if (!at || at->refresh.refresh != refresh) return;
+  at->refresh.refresh = 0;
+  at->refresh.not_before = now + options_.busy_pause;
 }
 
 void freshness_machine::load_succeeded(std::string_view key) {
-  if (key_state* const state = find(key)) state->succeeded();
+  key_place const at(table_, key);
+  if (at) at->refresh.succeeded();
 }
 
 milliseconds freshness_machine::load_failed(std::string_view key, clock::time_point now,
                                             random_number random) {
-  key_state* const state = make(key, now);
-  if (!state) return back_off_after(options_.back_off, 1, random);
-  ++state->failures;
-  auto const pause = back_off_after(options_.back_off, state->failures, random);
-  state->failing_until = now + pause;
+  table_.tell_time(now);
+  key_place at(table_, key);
+  if (!at.make(key)) return back_off_after(options_.back_off, 1, random);
+  auto& state = at->refresh;
+  ++state.failures;
+  auto const pause = back_off_after(options_.back_off, state.failures, random);
+  state.failing_until = now + pause;
   return pause;
 }
 
 void freshness_machine::told_of_failure(std::string_view key, std::uint32_t failures,
                                         clock::time_point now, clock::time_point until) {
-  key_state* const state = make(key, now);
-  if (!state) return;
-  state->failures = std::max({state->failures, failures, 1U});
-  state->failing_until = until;
+  table_.tell_time(now);
+  key_place at(table_, key);
+  if (!at.make(key)) return;
+  at->refresh.failures = std::max({at->refresh.failures, failures, 1U});
+  at->refresh.failing_until = until;
 }
 
 std::uint32_t freshness_machine::failures(std::string_view key) const {
-  auto const at = keys_.find(key);
-  return at == keys_.end() ? 0 : at->second.failures;
+  auto const* const known = table_.find(key);
+  return known ? known->refresh.failures : 0;
 }
 
 // ------------------------------------------------------------------------- expire, invalidate
 
 void freshness_machine::expired(std::string_view key) {
-  key_state* const state = find(key);
-  if (!state) return;
-  state->refresh = 0;
-  state->not_before = {};
-  state->succeeded();
+  key_place const at(table_, key);
+  if (!at) return;
+  at->refresh.refresh = 0;
+  at->refresh.not_before = {};
+  at->refresh.succeeded();
 }
 
 void freshness_machine::invalidated(std::string_view key) {
   expired(key);
-  if (key_state* const state = find(key)) state->killed_at = ++sequence_;
+  if (auto* const known = table_.find(key)) known->killed_at = table_.next_number();
+}
+
+std::uint64_t freshness_machine::look_sent(std::string_view key) {
+  key_place at(table_, key);
+  if (at.make(key)) ++at->looks;
+  return table_.next_number();
+}
+
+bool freshness_machine::look_over(std::string_view key, std::uint64_t sent) {
+  key_place const at(table_, key);
+  if (!at || at->looks == 0) return true;  // there was no room: nobody knows
+  --at->looks;
+  return at->killed_at > sent;
 }
 
 stale_copy freshness_machine::keep(std::string_view key, entry_times const& times,
                                    clock::time_point now) {
-  key_state* const state = make(key, now);
-  if (!state) return {};  // as if it was killed: it is not served
-  state->made = times.made;
-  ++state->kept;
-  return {++sequence_};
+  table_.tell_time(now);
+  key_place at(table_, key);
+  if (!at.make(key)) return {};  // as if it was killed: it is not served
+  at->refresh.made = times.made;
+  ++at->refresh.kept;
+  return {table_.next_number()};
 }
 
 bool freshness_machine::wait_over(std::string_view key, stale_copy copy, wait_end how) {
-  auto const at = keys_.find(key);
-  if (at == keys_.end() || copy.kept_at == 0) return false;
-  key_state& state = at->second;
-  bool const alive = copy.kept_at > state.killed_at;
-  if (state.kept > 0) --state.kept;
-  if (state.idle(state.not_before)) keys_.erase(at);
+  key_place const at(table_, key);
+  if (!at || copy.kept_at == 0) return false;
+  bool const alive = copy.kept_at > at->killed_at;
+  if (at->refresh.kept > 0) --at->refresh.kept;
   if (how == wait_end::value) return false;
   return alive && (how == wait_end::soft_timeout || options_.fail_safe);
-}
-
-// ------------------------------------------------------------------------------------ the keys
-
-freshness_machine::key_state* freshness_machine::find(std::string_view key) {
-  auto const at = keys_.find(key);
-  return at == keys_.end() ? nullptr : &at->second;
-}
-
-freshness_machine::key_state* freshness_machine::make(std::string_view key, clock::time_point now) {
-  auto const at = keys_.lower_bound(key);
-  if (at != keys_.end() && at->first == key) return &at->second;
-  if (keys_.size() >= most_keys_) {
-    forget_some(now);
-    if (keys_.size() >= most_keys_) return nullptr;
-    return &keys_.try_emplace(std::string(key)).first->second;
-  }
-  return &keys_.emplace_hint(at, std::string(key), key_state{})->second;
-}
-
-// Forgets keys that nobody works at, and that may load again.
-void freshness_machine::forget_some(clock::time_point now) {
-  hand_.step(keys_, [now](auto const& one) {
-    key_state const& state = one.second;
-    return state.refresh == 0 && state.kept == 0 && state.not_before <= now &&
-           state.failing_until <= now;
-  });
 }
 
 }  // namespace herdlock::algo

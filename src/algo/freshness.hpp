@@ -20,14 +20,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <string>
 #include <string_view>
 
 #include <herdlock/types.hpp>
 
-#include "algo/sweep_hand.hpp"
+#include "algo/key_records.hpp"
 
 namespace herdlock::algo {
 
@@ -103,14 +100,14 @@ struct stale_copy {
 /// The way in which such a caller's wait ended.
 enum class wait_end { value, error, soft_timeout };
 
-/// The keys of one cache: who refreshes them, and whether their loads fail. A key that is fresh and
-/// that nobody works at costs nothing here. At most `most_keys` are remembered: beyond that each
-/// new key looks at a few of them, and where none of these may be forgotten no refresh begins, and
-/// a failure is not remembered. O(log n) each.
+/// The refreshes and failed loads of the keys of one cache. A key that is fresh and that nobody
+/// works at costs nothing here. Where the table has no room for a key no refresh of it begins, and
+/// a failure is not remembered. O(1) each.
 class freshness_machine {
  public:
-  explicit freshness_machine(freshness_options options, std::size_t most_keys = 65'536)
-      : options_(options), most_keys_(most_keys) {}
+  /// `table` outlives this.
+  freshness_machine(freshness_options options, key_records& table)
+      : options_(options), table_(table) {}
 
   /// A caller found this entry. It is early for `least_head_start` before it expires, in any case.
   entry_use found(std::string_view key, entry_times const& times, clock::time_point now,
@@ -137,8 +134,14 @@ class freshness_machine {
 
   /// expire: what is being loaded is out of date; the stale copy may be served.
   void expired(std::string_view key);
-  /// invalidate, put: copies that callers keep are dead, too.
+  /// invalidate, put: copies that callers keep, and reads that are under way, are dead, too.
   void invalidated(std::string_view key);
+
+  /// A read of the key is sent. Returns its number.
+  std::uint64_t look_sent(std::string_view key);
+  /// The read has ended. True when copies of the key died since: a stale entry that it found is no
+  /// answer.
+  bool look_over(std::string_view key, std::uint64_t sent);
 
   /// A caller waits softly with the value it read.
   stale_copy keep(std::string_view key, entry_times const& times, clock::time_point now);
@@ -146,44 +149,14 @@ class freshness_machine {
   /// without fail_safe, and never when the key was invalidated since.
   bool wait_over(std::string_view key, stale_copy copy, wait_end how);
 
-  std::size_t keys() const noexcept { return keys_.size(); }
-  /// How many keys have been looked at to make room for others: sweep_hand::looks for each at most.
-  std::size_t looked_for_room() const noexcept { return hand_.looked(); }
-
  private:
-  struct key_state {
-    std::uint64_t refresh = 0;          // the one that is under way; 0: none
-    clock::time_point not_before{};     // no refresh until then
-    clock::time_point failing_until{};  // the error of a load is everyone's answer until then
-    std::uint32_t failures = 0;
-    std::chrono::microseconds made{0};  // the entry that was found last
-    std::uint64_t killed_at = 0;        // copies that were kept before are dead
-    std::size_t kept = 0;
-
-    void succeeded() noexcept {
-      failures = 0;
-      failing_until = {};
-    }
-    bool idle(clock::time_point now) const noexcept {
-      return refresh == 0 && failures == 0 && kept == 0 && not_before <= now;
-    }
-  };
-  using key_map = std::map<std::string, key_state, std::less<>>;
-
-  entry_use begin_refresh(std::string_view key, entry_times const& times, clock::time_point now);
-  entry_use use_of_stale(std::string_view key, entry_times const& times, clock::time_point now);
-  void note_entry(std::string_view key, entry_times const& times, clock::time_point now);
-  key_state* find(std::string_view key);
-  /// Null when there is no room.
-  key_state* make(std::string_view key, clock::time_point now);
-  void forget_some(clock::time_point now);
+  entry_use begin_refresh(std::string_view key, entry_times const& times);
+  entry_use use_of_stale(std::string_view key, entry_times const& times);
+  void note_entry(std::string_view key, entry_times const& times);
 
   freshness_options options_;
-  std::size_t most_keys_;
+  key_records& table_;
   std::uint64_t last_id_ = 0;
-  std::uint64_t sequence_ = 0;
-  key_map keys_;
-  sweep_hand hand_;
 };
 
 }  // namespace herdlock::algo

@@ -1,328 +1,232 @@
 #include "algo/load_machine.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace herdlock::algo {
 namespace {
 
 constexpr auto never = clock::time_point::max();
 
-// The next renewal of a claim that is planned for `at`: none behind `until`, for the loader has had
-// its time.
-clock::time_point extension_due(clock::time_point at, clock::time_point until,
-                                clock::time_point held_until) {
-  return at < until ? std::min(at, held_until) : held_until;
-}
-
-}  // namespace
-
-load_plan load_machine::start(load_guard guard) {
-  guard_ = guard;
-  return queue();
-}
-
-load_plan load_machine::queue() {
-  state_ = state::queued;
-  due_ = never;
-  bool const may_queue = !settings_.caller_waits || !abandoned_;
-  return {.call = may_queue ? load_call::take_slot : load_call::take_free_slot};
-}
-
-load_plan load_machine::finish(std::optional<load_answer> answer) {
-  state_ = state::done;
-  due_ = never;
-  if (answered_) answer.reset();
-  answered_ = answered_ || answer.has_value();
-  return {.answer = answer, .detach = true};
-}
-
-load_plan load_machine::slot_granted(clock::time_point now) {
-  if (state_ != state::queued) return {.free_slot = true};
-  if (guard_ == load_guard::unguarded) {
-    state_ = state::loading;
-    // Nothing else ends a load that hangs: its key would be stuck with it.
-    due_ = now + settings_.max_load_time;
-    return {.call = load_call::run_loader};
-  }
-  state_ = state::claiming;
-  outdated_ = false;
-  sent_ = now;
-  return {.call = load_call::claim};
-}
-
-// ------------------------------------------------------------------------------ the claim
-
-load_plan load_machine::claim_hit() {
-  if (state_ != state::claiming) return {};
-  auto plan = finish(load_answer::found);
-  plan.free_slot = true;
-  return plan;
-}
-
-load_plan load_machine::claim_unreadable() {
-  if (state_ != state::claiming) return {};
-  // Once: if what stands there after the clearing cannot be read either, somebody else keeps
-  // writing in another format, and clearing again would be a war of two formats.
-  if (cleared_) return unguard();
-  cleared_ = true;
-  state_ = state::clearing;
-  return {.call = load_call::clear, .free_slot = true};
-}
-
-load_plan load_machine::clear_replied() {
-  if (state_ != state::clearing) return {};
-  if (abandoned_ && !settings_.behind_answer) return finish(std::nullopt);
-  return queue();
-}
-
-load_plan load_machine::claim_granted(clock::time_point now) {
-  // Granted after the cache was closed: the claim goes back.
-  if (state_ == state::done) return {.clean_up = true};
-  if (state_ != state::claiming) return {};
-  claim_ = claim::held;
-  held_until_ = sent_ + settings_.claim_ttl;
-  if (abandoned_ && !settings_.behind_answer) {
-    state_ = state::ending;
-    return {.call = load_call::give_up, .free_slot = true, .detach = true};
-  }
-  // Looked for, perhaps, before the put or invalidate was there: a load now might undo it.
-  if (outdated_) {
-    claim_ = claim::none;
-    state_ = state::returning;
-    return {.call = load_call::give_up, .free_slot = true};
-  }
-  state_ = state::loading;
-  extend_until_ = now + settings_.max_load_time;
-  due_ = extension_due(sent_ + settings_.claim_ttl / 3, extend_until_, held_until_);
-  return {.call = load_call::run_loader};
-}
-
-load_plan load_machine::claim_busy(milliseconds remaining, clock::time_point now, double random) {
-  if (state_ != state::claiming) return {};
-  if (abandoned_) {
-    auto plan = finish(std::nullopt);
-    plan.free_slot = true;
-    return plan;
-  }
-  if (settings_.waiting == load_waiting::watch) {
-    state_ = state::watching;
-    // Until the claim would expire of itself: its holder may be dead (S2). A holder that lives
-    // extends it, and we are told "busy" again.
-    bool const known = remaining > milliseconds{0};
-    watch_wait_ = (known ? remaining : settings_.claim_ttl / 3) + milliseconds{1};
-    return {.call = load_call::watch, .free_slot = true};
-  }
-  state_ = state::pausing;
-  clock::duration delay = busy_backoff_.next(random);
-  if (remaining > milliseconds{0}) delay = std::min<clock::duration>(delay, remaining);
-  due_ = now + delay;
-  return {.free_slot = true};
-}
-
-load_plan load_machine::claim_backing_off() {
-  if (state_ != state::claiming) return {};
-  auto plan = finish(load_answer::shared_error);
-  plan.free_slot = true;
-  return plan;
-}
-
-load_plan load_machine::claim_failed() {
-  if (state_ != state::claiming) return {.clean_up = state_ == state::done};
-  auto plan = unguard();
+load_plan cleaning_up(load_plan plan) {
   plan.clean_up = true;
   return plan;
 }
 
-load_plan load_machine::unguard() {
-  bool const had_slot = state_ == state::claiming;
-  auto plan = abandoned_ ? finish(std::nullopt) : queue();
-  plan.free_slot = had_slot;
-  guard_ = load_guard::unguarded;
+}  // namespace
+
+load_plan load_machine::resume(load_event const& event, clock::time_point now) {
+  return std::visit([this, now](auto const& what) { return on(what, now); }, event);
+}
+
+load_plan load_machine::go(state next, load_call call) {
+  auto const has_slot = [](state one) { return one == state::claiming || one == state::loading; };
+  bool const free_slot = has_slot(state_) && !has_slot(next);
+  state_ = next;
+  due_ = never;
+  return {.call = call, .free_slot = free_slot, .detach = next >= state::filling};
+}
+
+load_plan load_machine::finish(std::optional<load_answer> answer) {
+  auto plan = go(state::done);
+  plan.answer = answer;
   return plan;
 }
 
-// ------------------------------------------------------------------------------- waiting
-
-load_plan load_machine::watch_hit() {
-  return state_ == state::watching ? finish(load_answer::found) : load_plan{};
+load_plan load_machine::queue() {
+  bool const may_queue = !settings_.caller_waits || !abandoned_;
+  return go(state::queued, may_queue ? load_call::take_slot : load_call::take_free_slot);
 }
 
-load_plan load_machine::watch_error() {
-  return state_ == state::watching ? finish(load_answer::shared_error) : load_plan{};
+load_plan load_machine::unguard() {
+  guard_ = load_guard::unguarded;
+  return abandoned_ ? finish(std::nullopt) : queue();
 }
 
-load_plan load_machine::watch_look_again(clock::time_point now, double random) {
-  if (state_ != state::watching) return {};
-  // The first look is at once; after that a store whose watch does not wait must not spin us.
-  if (!looked_again_) {
-    looked_again_ = true;
-    return queue();
+load_plan load_machine::look_again() {
+  return abandoned_ && !settings_.behind_answer ? finish(std::nullopt) : queue();
+}
+
+load_plan load_machine::pause(clock::time_point until) {
+  auto const plan = go(state::pausing);
+  due_ = until;
+  return plan;
+}
+
+load_plan load_machine::on(load_started what, clock::time_point) {
+  guard_ = what.guard;
+  return queue();
+}
+
+load_plan load_machine::on(slot_granted, clock::time_point now) {
+  if (state_ != state::queued) return {.free_slot = true};
+  if (guard_ == load_guard::unguarded) return load(now);
+  claim_.outdated = false;
+  claim_.sent = now;
+  return go(state::claiming, load_call::claim);
+}
+
+// ------------------------------------------------------------------- the claim, and waiting
+
+load_plan load_machine::on(claim_answered const& reply, clock::time_point now) {
+  if (state_ != state::claiming) {
+    // It may stand although the cache was closed meanwhile: the claim goes back.
+    bool const may_stand =
+        reply.what == claim_answer::granted || reply.what == claim_answer::failed;
+    return {.clean_up = may_stand && state_ == state::done};
   }
-  state_ = state::pausing;
-  due_ = now + busy_backoff_.next(random);
-  return {};
-}
-
-load_plan load_machine::watch_failed() {
-  return state_ == state::watching ? unguard() : load_plan{};
-}
-
-load_plan load_machine::watch_denied(clock::time_point now, double random) {
-  if (state_ != state::watching) return {};
-  settings_.waiting = load_waiting::back_off;
-  state_ = state::pausing;
-  due_ = now + busy_backoff_.next(random);
-  return {};
-}
-
-load_plan load_machine::refused() {
-  if (state_ == state::claiming) {
-    auto plan = finish(load_answer::refused);
-    plan.free_slot = true;
-    plan.clean_up = true;
-    return plan;
+  bool const is_known = reply.remaining > milliseconds{0};
+  switch (reply.what) {
+    case claim_answer::hit:
+      return finish(load_answer::found);
+    case claim_answer::backing_off:
+      return finish(load_answer::shared_error);
+    case claim_answer::refused:
+      return cleaning_up(finish(load_answer::refused));
+    case claim_answer::failed:
+      return cleaning_up(unguard());
+    case claim_answer::unreadable:
+      // Once: if what stands there after the clearing cannot be read either, somebody else keeps
+      // writing in another format, and clearing again would be a war of two formats.
+      if (std::exchange(cleared_, true)) return unguard();
+      return go(state::clearing, load_call::clear);
+    case claim_answer::granted:
+      claim_.hold = claim::held;
+      claim_.held_until = claim_.sent + settings_.claim_ttl;
+      if (abandoned_ && !settings_.behind_answer) return go(state::ending, load_call::give_up);
+      if (!claim_.outdated) return load(now);
+      // Looked for, perhaps, before the put or invalidate was there: a load now might undo it.
+      claim_.hold = claim::none;
+      return go(state::returning, load_call::give_up);
+    case claim_answer::busy:
+      break;
   }
-  if (state_ == state::watching || state_ == state::clearing) return finish(load_answer::refused);
-  return {};
+  if (abandoned_) return finish(std::nullopt);
+  if (settings_.waiting == load_waiting::watch) {
+    // Until the claim would expire of itself: its holder may be dead (S2). A holder that lives
+    // extends it, and we are told "busy" again.
+    watch_wait_ = (is_known ? reply.remaining : settings_.claim_ttl / 3) + milliseconds{1};
+    return go(state::watching, load_call::watch);
+  }
+  clock::duration const delay = busy_backoff_.next(reply.random);
+  return pause(now + (is_known ? std::min<clock::duration>(delay, reply.remaining) : delay));
+}
+
+load_plan load_machine::on(watch_answered const& reply, clock::time_point now) {
+  if (state_ != state::watching) return {};
+  switch (reply.what) {
+    case watch_answer::hit:
+      return finish(load_answer::found);
+    case watch_answer::error:
+      return finish(load_answer::shared_error);
+    case watch_answer::refused:
+      return finish(load_answer::refused);
+    case watch_answer::failed:
+      return unguard();
+    case watch_answer::denied:
+      settings_.waiting = load_waiting::back_off;
+      break;
+    case watch_answer::look_again:
+      // The first look is at once; after that a store whose watch does not wait must not spin us.
+      if (!std::exchange(looked_again_, true)) return queue();
+      break;
+  }
+  return pause(now + busy_backoff_.next(reply.random));
 }
 
 // ------------------------------------------------------------------------------- loading
 
-load_plan load_machine::loader_done(load_result what, clock::time_point now) {
-  if (state_ != state::loading) return {};
-  if (what == load_result::next || what == load_result::nothing) return load_again(what, now);
-  bool const error = what == load_result::failed || what == load_result::unfinished;
-  result_ = error ? load_answer::load_error : load_answer::loaded;
-  // Superseded, or loaded without the store: the value is the callers', not the store's. A failed
-  // loader whose claim was lost tells its error to its own callers alone.
-  if (claim_ != claim::held) {
-    auto plan = finish(result_);
-    plan.free_slot = true;
-    plan.clean_up = voided_;
-    return plan;
-  }
-  load_plan plan{.free_slot = true, .detach = true};
-  due_ = now + settings_.store_patience;
-  if (what == load_result::storable) {
-    state_ = state::filling;
-    plan.call = load_call::fill;
+load_plan load_machine::load(clock::time_point now) {
+  auto const plan = go(state::loading, load_call::run_loader);
+  claim_.extend_until = now + settings_.max_load_time;
+  if (guard_ == load_guard::unguarded) {
+    // Nothing else ends a load that hangs: its key would be stuck with it.
+    due_ = claim_.extend_until;
+  } else if (claim_.extending) {
+    due_ = claim_.held_until;
   } else {
-    state_ = state::ending;
-    plan.call = what == load_result::failed ? load_call::share_error : load_call::give_up;
+    due_ = claim_.next_extension(claim_.sent + settings_.claim_ttl / 3);
   }
   return plan;
 }
 
-load_plan load_machine::load_again(load_result what, clock::time_point now) {
-  if (what == load_result::next) {
-    extend_until_ = now + settings_.max_load_time;
-    if (guard_ == load_guard::unguarded) {
-      due_ = extend_until_;
-    } else if (!extending_) {
-      due_ = extension_due(sent_ + settings_.claim_ttl / 3, extend_until_, held_until_);
-    }
-    return {.call = load_call::run_loader};
-  }
-  if (claim_ != claim::held) {
-    auto plan = finish(std::nullopt);
-    plan.free_slot = true;
-    plan.clean_up = voided_;
+load_plan load_machine::on(loader_done loader, clock::time_point now) {
+  auto const what = loader.what;
+  if (state_ != state::loading) return {};
+  if (what == load_result::next) return load(now);
+  bool const failed = what == load_result::failed;
+  bool const has_error = failed || what == load_result::unfinished;
+  result_ = has_error ? load_answer::load_error : load_answer::loaded;
+  if (what == load_result::nothing) result_.reset();
+  // Superseded, or loaded without the store: the value is the callers', not the store's. A failed
+  // loader whose claim was lost tells its error to its own callers alone.
+  if (claim_.hold != claim::held) {
+    auto plan = finish(result_);
+    plan.clean_up = claim_.hold == claim::voided;
     return plan;
   }
-  answered_ = true;
-  state_ = state::ending;
+  auto const plan = what == load_result::storable
+                        ? go(state::filling, load_call::fill)
+                        : go(state::ending, failed ? load_call::share_error : load_call::give_up);
   due_ = now + settings_.store_patience;
-  return {.call = load_call::give_up, .free_slot = true, .detach = true};
+  return plan;
 }
 
-load_plan load_machine::extend_renewed() {
-  extending_ = false;
-  if (state_ != state::loading || claim_ != claim::held) return {};
-  held_until_ = sent_ + settings_.claim_ttl;
-  due_ = extension_due(sent_ + settings_.claim_ttl / 3, extend_until_, held_until_);
-  return {};
-}
-
-load_plan load_machine::extend_lost() {
-  extending_ = false;
-  if (state_ != state::loading || claim_ != claim::held) return {};
-  return lose();
-}
-
-load_plan load_machine::extend_failed(clock::time_point now) {
-  extending_ = false;
-  if (state_ != state::loading || claim_ != claim::held) return {};
-  due_ = extension_due(now + settings_.claim_ttl / 10, extend_until_, held_until_);
+load_plan load_machine::on(extend_answered reply, clock::time_point now) {
+  claim_.extending = false;
+  if (state_ != state::loading || claim_.hold != claim::held) return {};
+  if (reply == extend_answered::lost) return lose();
+  bool const is_renewed = reply == extend_answered::renewed;
+  if (is_renewed) claim_.held_until = claim_.sent + settings_.claim_ttl;
+  due_ = claim_.next_extension(is_renewed ? claim_.sent + settings_.claim_ttl / 3
+                                          : now + settings_.claim_ttl / 10);
   return {};
 }
 
 load_plan load_machine::lose() {
-  claim_ = claim::lost;
+  claim_.hold = claim::lost;
   due_ = never;
   return {.signal_lost = true, .detach = true};
 }
 
-load_plan load_machine::store_replied() {
-  if (state_ != state::returning) return store_ended();
-  if (abandoned_ && !settings_.behind_answer) return finish(std::nullopt);
-  return queue();
-}
-
-load_plan load_machine::store_failed() {
-  if (state_ == state::returning) {
-    // Not claimed again by the same owner: a late reply would take that claim away.
-    auto plan = unguard();
-    plan.clean_up = true;
+load_plan load_machine::on(store_answered reply, clock::time_point) {
+  bool const failed = reply == store_answered::failed;
+  if (state_ == state::filling || state_ == state::ending) {
+    auto plan = finish(result_);
+    plan.clean_up = failed;
     return plan;
   }
-  bool const unknown = state_ == state::filling || state_ == state::ending;
-  auto plan = store_ended();
-  plan.clean_up = unknown;
-  return plan;
+  // Not claimed again by the same owner: a late reply would take that claim away.
+  if (state_ == state::returning && failed) return cleaning_up(unguard());
+  return state_ == state::returning || state_ == state::clearing ? look_again() : load_plan{};
 }
 
-load_plan load_machine::store_ended() {
-  if (state_ != state::filling && state_ != state::ending) return {};
-  return finish(result_);
-}
-
-load_plan load_machine::timer(clock::time_point now) {
+load_plan load_machine::on(timer_due, clock::time_point now) {
   if (now < due_) return {};
   due_ = never;
-  switch (state_) {
-    case state::pausing:
-      return queue();
-    case state::filling:
-    case state::ending:
-      // The store is slow to say whether it has it; the callers need not wait for that.
-      if (answered_) return {};
-      answered_ = true;
-      return {.answer = result_};
-    case state::loading:
-      break;
-    default:
-      return {};
+  if (state_ == state::pausing) return queue();
+  if (state_ == state::filling || state_ == state::ending) {
+    // The store is slow to say whether it has it; the callers need not wait for that.
+    return {.answer = std::exchange(result_, std::nullopt)};
   }
+  if (state_ != state::loading) return {};
   if (guard_ == load_guard::unguarded) return {.signal_lost = true, .detach = true};
-  if (claim_ != claim::held) return {};
-  if (now >= held_until_) {
-    auto plan = lose();
-    plan.clean_up = true;
-    return plan;
-  }
-  if (extending_ || now >= extend_until_) {
-    due_ = held_until_;
-    return {};
-  }
-  extending_ = true;
-  sent_ = now;
-  due_ = held_until_;
+  if (claim_.hold != claim::held) return {};
+  if (now >= claim_.held_until) return cleaning_up(lose());
+  due_ = claim_.held_until;
+  if (claim_.extending || now >= claim_.extend_until) return {};
+  claim_.extending = true;
+  claim_.sent = now;
   return {.call = load_call::extend};
 }
 
 // --------------------------------------------------------------------------- from outside
 
-load_plan load_machine::everyone_left() {
+load_plan load_machine::on(caller_joined, clock::time_point) {
+  abandoned_ = false;
+  return {};
+}
+
+load_plan load_machine::on(everyone_left, clock::time_point) {
   abandoned_ = true;
   if (settings_.caller_waits) settings_.behind_answer = false;
   switch (state_) {
@@ -342,27 +246,25 @@ load_plan load_machine::everyone_left() {
   }
 }
 
-load_plan load_machine::voided() {
-  outdated_ = state_ == state::claiming;
+load_plan load_machine::on(load_voided, clock::time_point) {
+  claim_.outdated = state_ == state::claiming;
   // The caller's copy is no answer any more: he waits as at a miss. One who has left does not.
   if (settings_.caller_waits && settings_.behind_answer) abandoned_ = false;
-  if (state_ != state::loading || claim_ != claim::held) return {.detach = true};
+  if (state_ != state::loading || claim_.hold != claim::held) return {.detach = true};
+  auto const plan = lose();
   // The put or invalidate voids the claim in the store, if it gets there; giving the claim up now
   // would wake others to load what is about to be voided. It is given up when the loader ends.
-  voided_ = true;
-  return lose();
+  claim_.hold = claim::voided;
+  return plan;
 }
 
-load_plan load_machine::close() {
+load_plan load_machine::on(load_closed, clock::time_point) {
   if (state_ == state::done) return {};
-  bool const slot = state_ == state::claiming || state_ == state::loading;
-  bool const held = state_ == state::loading && claim_ == claim::held;
-  bool const asked = state_ == state::claiming || state_ == state::returning;
-  bool const known = state_ == state::filling || state_ == state::ending;
-  auto plan = finish(known ? result_ : load_answer::closed);
-  plan.free_slot = slot;
-  plan.signal_lost = held;
-  plan.clean_up = held || asked || voided_;
+  bool const is_held = state_ == state::loading && claim_.hold == claim::held;
+  bool const is_asked = state_ == state::claiming || state_ == state::returning;
+  auto plan = finish(state_ >= state::filling ? result_ : load_answer::closed);
+  plan.signal_lost = is_held;
+  plan.clean_up = is_held || is_asked || claim_.hold == claim::voided;
   return plan;
 }
 

@@ -1,8 +1,8 @@
 // One load of one cache key, as a machine: when to claim, wait, load, extend, store and answer.
 //
-// Pure: events go in (with the time and a random number where one is needed), a plan comes out,
-// and the runtime does what the plan says. Values, errors and owner tokens never pass through
-// here; the runtime keeps them and the plan says which of them is the answer.
+// Pure: events go in with the time, a plan comes out, and the runtime does what the plan says.
+// Values, errors and owner tokens never pass through here; the runtime keeps them and the plan says
+// which of them is the answer.
 //
 //   queued ── slot ──> claiming ──┬─ hit, backing off ────────────────> done
 //     ^                           ├─ busy ──> watching | pausing ──┐
@@ -15,7 +15,9 @@
 //                                    then loading without a claim, and nothing is written (S9)
 #pragma once
 
+#include <algorithm>
 #include <optional>
+#include <variant>
 
 #include <herdlock/types.hpp>
 
@@ -89,6 +91,68 @@ enum class load_result {
   nothing,     ///< it did not get to its end, and nobody else is there to load
 };
 
+// The events. A random number is uniform in [0, 1), for the back-off.
+
+struct load_started {
+  load_guard guard;
+};
+struct slot_granted {};
+
+enum class claim_answer {
+  hit,
+  unreadable,  ///< an entry that cannot be decoded
+  granted,
+  busy,
+  backing_off,
+  failed,   ///< store trouble: whether we have the claim is unknown
+  refused,  ///< no trouble of the store's own (wrong_type, canceled, …): the answer
+};
+struct claim_answered {
+  claim_answer what;
+  milliseconds remaining{0};  ///< of another's claim; 0: unknown
+  double random = 0;
+};
+
+enum class watch_answer {
+  hit,
+  error,
+  look_again,
+  failed,
+  denied,   ///< the store pushes nothing to this user: from here on it is one that does not push
+  refused,  ///< as for a claim
+};
+struct watch_answered {
+  watch_answer what;
+  double random = 0;
+};
+
+/// The loader has ended. After `next` it loads on, and this comes again. No loader begins behind
+/// the loss of the claim: the plan that said so has ended those who wait.
+struct loader_done {
+  load_result what;
+};
+enum class extend_answered { renewed, lost, failed };
+/// The reply to clear, fill, share_error or give_up: done or superseded, or the outcome is unknown.
+enum class store_answered { replied, failed };
+/// due() has come.
+struct timer_due {};
+
+/// A caller who has no answer has joined.
+struct caller_joined {};
+/// The last caller that waited has left. A loader that runs is not this machine's matter
+/// (load_callers); anything else ends, but for what is loaded behind an answer. A load that has not
+/// begun is not joined any more if its caller was to wait for it.
+struct everyone_left {};
+/// put or invalidate through this very cache: what is being loaded is out of date, and a claim that
+/// is on its way may have looked before it: such a claim is given back for another look. The answer
+/// that its caller had is none any more.
+struct load_voided {};
+struct load_closed {};
+
+using load_event = std::variant<load_started, slot_granted, claim_answered, watch_answered,
+                                loader_done, extend_answered, store_answered, timer_due,
+                                caller_joined, everyone_left, load_voided, load_closed>;
+
 /// See the top of this file. An event that the state has no use for (a late reply) changes nothing.
 class load_machine {
  public:
@@ -97,60 +161,15 @@ class load_machine {
         busy_backoff_(settings.busy_backoff),
         abandoned_(settings.caller_waits) {}
 
-  load_plan start(load_guard guard);
-  load_plan slot_granted(clock::time_point now);
-
-  load_plan claim_hit();
-  /// The claim's step found an entry that cannot be decoded.
-  load_plan claim_unreadable();
-  load_plan claim_granted(clock::time_point now);
-  load_plan claim_busy(milliseconds remaining, clock::time_point now, double random);
-  load_plan claim_backing_off();
-  /// Store trouble: whether we have the claim is unknown.
-  load_plan claim_failed();
-  load_plan clear_replied();
-
-  load_plan watch_hit();
-  load_plan watch_error();
-  load_plan watch_look_again(clock::time_point now, double random);
-  load_plan watch_failed();
-  /// The store pushes nothing to this user: from here on as for a store that does not push.
-  load_plan watch_denied(clock::time_point now, double random);
-
-  /// The store said something that is no trouble of its own (wrong_type, canceled, …): the answer.
-  load_plan refused();
-
-  /// The loader has ended. After `next` it loads on, and this is called again. No loader begins
-  /// behind the loss of the claim: the plan that said so has ended those who wait.
-  load_plan loader_done(load_result what, clock::time_point now);
-  load_plan extend_renewed();
-  load_plan extend_lost();
-  load_plan extend_failed(clock::time_point now);
-  load_plan store_replied();  ///< of fill, share_error, give_up: stored or superseded
-  load_plan store_failed();   ///< of the same: the outcome is unknown
-
-  /// due() has come.
-  load_plan timer(clock::time_point now);
-
-  /// A caller who has no answer has joined.
-  void joined() { abandoned_ = false; }
-  /// The last caller that waited has left. A loader that runs is not this machine's matter
-  /// (load_callers); anything else ends, but for what is loaded behind an answer. A load that has
-  /// not begun is not joined any more if its caller was to wait for it.
-  load_plan everyone_left();
-  /// put or invalidate through this very cache: what is being loaded is out of date, and a claim
-  /// that is on its way may have looked before it: such a claim is given back for another look.
-  /// The answer that its caller had is none any more.
-  load_plan voided();
-  load_plan close();
+  load_plan resume(load_event const& event, clock::time_point now);
 
   bool done() const noexcept { return state_ == state::done; }
   bool loading() const noexcept { return state_ == state::loading; }
   bool filling() const noexcept { return state_ == state::filling; }
-  bool claim_is_lost() const noexcept { return claim_ == claim::lost; }
+  bool claim_is_lost() const noexcept { return claim_.hold >= claim::lost; }
   load_guard guard() const noexcept { return guard_; }
   milliseconds watch_wait() const noexcept { return watch_wait_; }
-  /// When timer() is to be called; time_point::max() for never.
+  /// When timer_due is to come; time_point::max() for never.
   clock::time_point due() const noexcept { return due_; }
 
  private:
@@ -162,37 +181,58 @@ class load_machine {
     watching,
     pausing,
     loading,
+    returning,  // the claim, to ask for it again
     filling,
     ending,
-    returning,
     done
   };
-  enum class claim { none, held, lost };
+  struct claim {
+    enum { none, held, lost, voided } hold = none;
+    bool outdated = false;  // while it is on its way
+    bool extending = false;
+    clock::time_point sent{};  // or the extension that is on its way
+    clock::time_point held_until{};
+    clock::time_point extend_until{};
 
-  load_plan queue();
+    // Planned extensions end at `extend_until`: the loader has had its time.
+    clock::time_point next_extension(clock::time_point at) const {
+      return at < extend_until ? std::min(at, held_until) : held_until;
+    }
+  };
+
+  load_plan on(load_started what, clock::time_point now);
+  load_plan on(slot_granted, clock::time_point now);
+  load_plan on(claim_answered const& reply, clock::time_point now);
+  load_plan on(watch_answered const& reply, clock::time_point now);
+  load_plan on(loader_done loader, clock::time_point now);
+  load_plan on(extend_answered reply, clock::time_point now);
+  load_plan on(store_answered reply, clock::time_point now);
+  load_plan on(timer_due, clock::time_point now);
+  load_plan on(caller_joined, clock::time_point now);
+  load_plan on(everyone_left, clock::time_point now);
+  load_plan on(load_voided, clock::time_point now);
+  load_plan on(load_closed, clock::time_point now);
+
+  // The slot is held while the state is claiming or loading; from `filling` on, nobody joins.
+  load_plan go(state next, load_call call = load_call::none);
   load_plan finish(std::optional<load_answer> answer);
+  load_plan queue();
   load_plan unguard();
+  load_plan look_again();
+  load_plan pause(clock::time_point until);
+  load_plan load(clock::time_point now);
   load_plan lose();
-  load_plan load_again(load_result what, clock::time_point now);
-  load_plan store_ended();
 
   load_settings settings_;
   backoff busy_backoff_;
   state state_ = state::idle;
   load_guard guard_ = load_guard::guarded;
-  claim claim_ = claim::none;
+  claim claim_;
   bool abandoned_;  // nobody has to have what is loaded
-  bool extending_ = false;
-  bool answered_ = false;
-  bool voided_ = false;
-  bool outdated_ = false;  // the claim that is on its way
   bool cleared_ = false;
   bool looked_again_ = false;
-  load_answer result_ = load_answer::loaded;
+  std::optional<load_answer> result_ = load_answer::loaded;  // the answer, until it is given
   milliseconds watch_wait_{0};
-  clock::time_point sent_{};  // of the claim or the extension that is on its way
-  clock::time_point held_until_{};
-  clock::time_point extend_until_{};
   clock::time_point due_ = clock::time_point::max();
 };
 

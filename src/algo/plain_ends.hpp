@@ -2,21 +2,17 @@
 // knows: each is asked for once, and then remembered until it ends. Pure.
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <map>
+#include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include <herdlock/types.hpp>
 
-#include "algo/sweep_hand.hpp"
+#include "algo/key_records.hpp"
 
 namespace herdlock::algo {
 
-/// O(log n) each. When there is no room a new key looks at a few of those that are remembered, and
-/// is not remembered where none of them has ended.
+/// O(1) each. Where the table has no room the end of an entry is not known.
 class plain_ends {
  public:
   struct span {
@@ -30,7 +26,8 @@ class plain_ends {
     span times{};
   };
 
-  explicit plain_ends(std::size_t most) : most_(most) {}
+  /// `table` outlives this.
+  explicit plain_ends(key_records& table) : table_(table) {}
 
   /// An entry of the key was read. `ask`: the store is to be asked how much time is left to it, and
   /// told() to be called with the number that asked() gives; `wait`: it is being asked, or there is
@@ -50,24 +47,11 @@ class plain_ends {
 
   /// A load took so long. So long a load is taken to last of a key that was not loaded here.
   void loaded_in(clock::duration load_time) { last_load_time_ = load_time; }
-  std::size_t size() const noexcept { return entries_.size(); }
-  /// How many entries have been looked at to make room: sweep_hand::looks for each key at most.
-  std::size_t looked_for_room() const noexcept { return hand_.looked(); }
 
  private:
-  struct entry {
-    span times{};
-    std::uint64_t asked = 0;  // the question that is under way; 0: none
-    clock::time_point ask_again{};
-  };
-
-  bool make_room(clock::time_point now);
-
-  std::size_t most_;
+  key_records& table_;
   std::uint64_t last_asked_ = 0;
   clock::duration last_load_time_{0};
-  std::map<std::string, entry, std::less<>> entries_;
-  sweep_hand hand_;
 };
 
 }  // namespace herdlock::algo

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <herdlock/detail/single_flight_core.hpp>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,12 +31,30 @@ erased_outcome thread_joiner::wait(std::optional<clock::time_point> deadline) {
   return outcome_;
 }
 
+namespace {
+
+// The flights that take new joiners.
+class flights_by_key {
+ public:
+  std::uint64_t find(std::string_view key) const {
+    auto const at = ids_.find(key);
+    return at == ids_.end() ? 0 : at->second;
+  }
+  bool set(std::string_view key, std::uint64_t id) { return ids_.emplace(key, id).second; }
+  void clear(std::string_view key) { ids_.erase(key); }
+
+ private:
+  std::unordered_map<std::string_view, std::uint64_t> ids_;
+};
+
+}  // namespace
+
 struct single_flight_core::state {
   struct running {
     std::stop_source stop;
     std::shared_ptr<flight_joiner> ended;  // whose operation it is, when its call has ended
   };
-  using table = algo::flight_table<std::shared_ptr<flight_joiner>, running>;
+  using table = algo::flight_table<std::shared_ptr<flight_joiner>, running, flights_by_key>;
 
   state(algo::flight_limits limits, abandoned_flight on_abandoned)
       : flights(limits), policy(on_abandoned) {}

@@ -4,7 +4,9 @@
 
 Containers: every map or set in src/cache and src/algo that is keyed by a cache_key or a string; the
 list names them. Questions: lines of src/cache with an `if`, `?`, `&&` or `||` that ask whether a
-feature of the cache is there. Both only shrink: the numbers and names stand in cache_rooms.txt.
+feature of the cache is there; not those that check options, nor the first of each feature in a
+function of src/cache/keys, which passes the events on. Both only shrink: the numbers and names
+stand in cache_rooms.txt.
 """
 
 import re
@@ -22,8 +24,9 @@ CONTAINER = re.compile(
     r"(?:std::string(?:_view)?|cache_key)\b")
 ASKS = re.compile(r"\bif\b|\?|&&|\|\|")
 FEATURE = re.compile(
-    r"\b(?:freshness|plain_times|lasting|over_locks|owned|unstored)\(\)|"
-    r"\b(?:freshness|plain_times|lasting|over_locks|near|hot|rules|fleet)_(?!\w)|"
+    r"\b(?:freshness|plain_times|lasting|over_locks|owned)\(\)|"
+    r"\b(?:freshness|plain_times|lasting|over_locks|near|hot|rules|fleet)_(?![\w.])|"
+    r"\bof_\.(?:tags|plain_times|lasting)\b|\bservices\.owned\b|\bservices_->owned\b|"
     r"\blocal(?:_|\(\))\.(?:near|hot|rules)\b|\bis_framed\(|\bhas_owned\b|"
     r"\boptions(?:\(\))?\.(?:tags\.of|hot\.keys|near\.mode|early_refresh|freshness\.grace|ttl)\b")
 
@@ -38,13 +41,34 @@ def containers(tree):
             yield file.name, code[:found.start()].count("\n") + 1, name
 
 
+def functions(code):
+    """The functions of a file: its text, cut behind each closing brace of a line of its own, and
+    behind each function of one line."""
+    line, part, first = 1, [], 1
+    for text in code.splitlines():
+        part.append(text)
+        line += 1
+        if re.match(r"(?:  )?\}|  \S.*\{.*\}$", text):
+            yield first, part
+            part, first = [], line
+    yield first, part
+
+
 def questions(tree):
+    """In cache/keys each event is passed on to each policy once: one question there is none."""
     for file in tree.cpp():
-        if not file.name.startswith("src/cache/"):
+        if not file.name.startswith("src/cache/") or file.name.endswith("/checks.cpp"):
             continue
-        for number, line in enumerate(file.code.splitlines(), 1):
-            if ASKS.search(line) and FEATURE.search(line):
-                yield file.name, number, line.strip()
+        dispatches = file.name.startswith("src/cache/keys/")
+        for first, part in functions(file.code):
+            asked = set()
+            for number, line in enumerate(part, first):
+                features = {found.group(0) for found in FEATURE.finditer(line)}
+                if not ASKS.search(line) or not features:
+                    continue
+                if not dispatches or features & asked:
+                    yield file.name, number, line.strip()
+                asked |= features
 
 
 def expected(tree):

@@ -2,9 +2,9 @@
 // asks for a refused one does not load at each call.
 #include <deque>
 
-#include "algo/key_pauses.hpp"
+#include "algo/key_record.hpp"
 #include "cache/engine/shared_looks.hpp"
-#include "cache/keys/unstored_answers.hpp"
+#include "cache/keys/unstored.hpp"
 #include "cache_fixture.hpp"
 #include "support/as_result.hpp"
 
@@ -41,7 +41,7 @@ class CacheKeyTrouble : public CacheTest {
   }
   /// Answers are kept for so many periods since then.
   static auto periods_since(clock::time_point began) {
-    return 1 + (clock::now() - began) / runtime::unstored_answers::longest_unguarded;
+    return 1 + (clock::now() - began) / runtime::cache_unstored::longest_unguarded;
   }
 
   std::deque<call> calls;
@@ -187,7 +187,7 @@ TEST_F(CacheKeyTrouble, AValueThatFindsNoRoomIsSentLessAndLessOften) {
     ask("large");
     return loader.runs == 2;
   }));
-  auto const pauses = (clock::now() - began) / algo::pause_bounds{}.first;
+  auto const pauses = (clock::now() - began) / algo::key_pause::first;
   EXPECT_LE(script->count("fill"), 1 + pauses) << "loaded again after 250 ms, and not sent again";
   EXPECT_EQ(script->entries["large"].claimant, "") << "the claim is given up";
   put("large", "put");

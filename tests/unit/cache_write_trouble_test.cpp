@@ -2,7 +2,7 @@
 #include <deque>
 
 #include "algo/load_gate.hpp"
-#include "cache/keys/unstored_answers.hpp"
+#include "cache/keys/unstored.hpp"
 #include "cache_fixture.hpp"
 #include "support/as_result.hpp"
 
@@ -80,7 +80,7 @@ TEST_F(CacheWriteTrouble, AKeyThatCannotBeStoredIsNotLoadedByEveryCaller) {
     settle();
     EXPECT_EQ(each.value(), "loaded");
   }
-  auto const periods = (clock::now() - began) / runtime::unstored_answers::longest_unguarded;
+  auto const periods = (clock::now() - began) / runtime::cache_unstored::longest_unguarded;
   EXPECT_LE(loader.runs, 1 + periods);
 }
 

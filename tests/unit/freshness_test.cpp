@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "key_records_fixture.hpp"
+
 namespace herdlock::algo {
 namespace {
 
@@ -51,7 +53,7 @@ class Freshness : public ::testing::Test {
     m.refresh_ended(key, m.refresh_id(), at(t));
   }
 
-  freshness_machine machine{options()};
+  alone<freshness_machine> machine{options()};
 };
 
 TEST_F(Freshness, AnEntryIsFreshThenStaleThenDead) {
@@ -89,7 +91,7 @@ TEST_F(Freshness, AnEntryIsEarlyForItsLeastHeadStart) {
   };
   EXPECT_EQ(of(milliseconds{57'999}), freshness::fresh);
   EXPECT_EQ(of(milliseconds{58'000}), freshness::early);
-  freshness_machine without_draw{{}};
+  alone<freshness_machine> without_draw{freshness_options()};
   EXPECT_EQ(without_draw.found("k", minute(), at(milliseconds{57'999}), never_early, seconds(2)),
             entry_use::serve);
   EXPECT_EQ(without_draw.found("k", minute(), at(seconds(58)), never_early, seconds(2)),
@@ -130,7 +132,7 @@ TEST_F(Freshness, AfterARefreshThatAnotherHasTheNextWaitsForTheBusyPause) {
 }
 
 TEST_F(Freshness, WithASoftTimeoutCallersOfAStaleEntryWaitAndThoseOfAnEarlyOneDoNot) {
-  freshness_machine m(patient());
+  alone<freshness_machine> m(patient());
   EXPECT_EQ(stale_at(m, seconds(60)), entry_use::wait_softly);
   EXPECT_EQ(stale_at(m, seconds(60)), entry_use::wait_softly) << "each of them";
   EXPECT_EQ(m.found("k", minute(), at(seconds(30)), surely_early), entry_use::serve_and_refresh);
@@ -147,7 +149,7 @@ TEST_F(Freshness, WhileLoadsFailTheStaleValueIsServedAndNobodyLoads) {
 }
 
 TEST_F(Freshness, WithoutFailSafeTheErrorOfTheLoadIsTheAnswerOfItsBackOff) {
-  freshness_machine m(without_fail_safe());
+  alone<freshness_machine> m(without_fail_safe());
   fail_at(m, seconds(61));
   EXPECT_EQ(stale_at(m, milliseconds{61'500}), entry_use::load);
   EXPECT_EQ(stale_at(m, seconds(62)), entry_use::serve_and_refresh);
@@ -207,7 +209,7 @@ TEST_F(Freshness, AnotherEntryAfterTheFailureIsASuccessOfSomebodyElse) {
 
 // By the clocks of two processes the entry may be a little younger than the failure.
 TEST_F(Freshness, TheEntryThatWasThereIsNoSuccessWhateverTheClocksSay) {
-  freshness_machine m(patient());
+  alone<freshness_machine> m(patient());
   auto const copy = m.keep("k", minute(), at(seconds(60)));
   m.told_of_failure("k", 1, at(seconds(60)), at(seconds(70)));
   EXPECT_TRUE(m.wait_over("k", copy, wait_end::error));
@@ -249,7 +251,7 @@ TEST_F(Freshness, ExpireAndInvalidateEndABackOff) {
 }
 
 TEST_F(Freshness, AStaleCopyIsTheAnswerAfterTheSoftTimeoutAndInsteadOfAnError) {
-  freshness_machine m(patient());
+  alone<freshness_machine> m(patient());
   auto const copy = m.keep("k", minute(), at(seconds(60)));
   EXPECT_TRUE(m.wait_over("k", copy, wait_end::soft_timeout));
   EXPECT_TRUE(m.wait_over("k", m.keep("k", minute(), at(seconds(60))), wait_end::error));
@@ -258,14 +260,14 @@ TEST_F(Freshness, AStaleCopyIsTheAnswerAfterTheSoftTimeoutAndInsteadOfAnError) {
 }
 
 TEST_F(Freshness, WithoutFailSafeTheErrorOfTheLoadBeatsTheStaleCopy) {
-  freshness_machine m(without_fail_safe());
+  alone<freshness_machine> m(without_fail_safe());
   EXPECT_FALSE(m.wait_over("k", m.keep("k", minute(), at(seconds(60))), wait_end::error));
   EXPECT_TRUE(m.wait_over("k", m.keep("k", minute(), at(seconds(60))), wait_end::soft_timeout));
 }
 
 // Invalidate beats fail-safe, expire does not.
 TEST_F(Freshness, AStaleCopyIsNotServedAfterInvalidateAndIsAfterExpire) {
-  freshness_machine m(patient());
+  alone<freshness_machine> m(patient());
   auto const before = m.keep("k", minute(), at(seconds(60)));
   auto const other = m.keep("k", minute(), at(seconds(60)));
   m.expired("k");
@@ -286,7 +288,7 @@ TEST_F(Freshness, FreshKeysCostNothing) {
 }
 
 TEST_F(Freshness, AtTheLimitNoFurtherRefreshBeginsAndOldKeysMakeRoom) {
-  freshness_machine m(options(), 2);
+  alone<freshness_machine> m(options(), 2);
   auto const begin = [&](char const* key) {
     return m.found(key, minute(), at(seconds(60)), never_early);
   };
@@ -302,39 +304,43 @@ TEST_F(Freshness, AtTheLimitNoFurtherRefreshBeginsAndOldKeysMakeRoom) {
   EXPECT_EQ(m.keys(), 2u);
 }
 
-// S17. The database is down, and no two keys are the same: the executor that fails their loads
-// renews leases, too.
-TEST_F(Freshness, AtTheLimitAKeyThatFailsLooksAtFewOfTheOthers) {
+// The database is down, and no two keys are the same.
+TEST_F(Freshness, AtTheLimitTheOldestFailureMakesRoomForTheNewest) {
   constexpr std::size_t most = 1000, more = 500;
-  freshness_machine m(options(), most);
-  auto const fail = [&](std::size_t i) {
-    m.load_failed("k" + std::to_string(i), at(seconds(60)), 0.5);
+  alone<freshness_machine> m(options(), most);
+  auto const name = [](std::size_t i) { return "a name of " + std::to_string(100'000 + i); };
+  auto const known = [&] {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < most + more; ++i) count += m.failures(name(i));
+    return count;
   };
-  for (std::size_t i = 0; i < most; ++i) fail(i);
-  EXPECT_EQ(m.looked_for_room(), 0u);
-  for (std::size_t i = 0; i < more; ++i) fail(most + i);
-  EXPECT_EQ(m.keys(), most);
-  EXPECT_LE(m.looked_for_room(), more * sweep_hand::looks);
+  for (std::size_t i = 0; i < most; ++i) m.load_failed(name(i), at(seconds(60)), 0.5);
+  auto const all = known();
+  EXPECT_EQ(all, most);
+  for (std::size_t i = most; i < most + more; ++i) m.load_failed(name(i), at(seconds(60)), 0.5);
+  EXPECT_EQ(known(), all) << "as many as before";
+  EXPECT_EQ(m.failures(name(0)), 0u);
+  EXPECT_EQ(m.failures(name(most + more - 1)), 1u);
 }
 
-TEST_F(Freshness, OneThatMayLoadAgainMakesRoomInARoundWhereverItIs) {
-  constexpr std::size_t most = 1000;
-  freshness_machine m(options(), most);
-  for (std::size_t i = 0; i < most; ++i) {
-    auto const failed = i == 777 ? seconds(50) : seconds(60);
-    m.load_failed(std::to_string(i), at(failed), 0.5);
-  }
-  std::size_t tries = 0;
-  while (m.load_failed("new", at(seconds(60)), 0.5) > milliseconds{0} && m.failures("new") == 0) {
-    ASSERT_LT(++tries, most);
-  }
-  EXPECT_LE(tries, most / sweep_hand::looks + 1);
+// What the database gets then: one load of the key more, not one for each call.
+TEST_F(Freshness, AKeyWhoseFailureWasForgottenIsLoadedOnceMore) {
+  alone<freshness_machine> m(options(), 1);
+  auto const now = seconds(60);
+  fail_at(m, now, "failing");
+  EXPECT_EQ(m.found("failing", minute(), at(now), never_early), entry_use::serve) << "nobody loads";
+  m.load_failed("another", at(now), 0.5);
+  EXPECT_EQ(m.found("failing", minute(), at(now), never_early), entry_use::serve_and_refresh);
+  EXPECT_EQ(m.found("failing", minute(), at(now), never_early), entry_use::serve);
+  m.load_failed("failing", at(now), 0.5);
+  m.refresh_ended("failing", m.refresh_id(), at(now));
+  EXPECT_EQ(m.found("failing", minute(), at(now), never_early), entry_use::serve);
 }
 
 // Nobody waits for the schedule: it refreshes, or leaves it.
 TEST_F(Freshness, TheScheduleRefreshesWhatIsStaleUnlessItFailedOrIsUnderWay) {
   for (auto const& how : {options(), without_fail_safe(), patient()}) {
-    freshness_machine m(how);
+    alone<freshness_machine> m(how);
     auto const use_at = [&](milliseconds t) { return m.found_by_schedule("k", minute(), at(t)); };
     EXPECT_EQ(use_at(milliseconds{59'999}), entry_use::serve);
     EXPECT_EQ(use_at(seconds(60)), entry_use::serve_and_refresh);
@@ -344,17 +350,6 @@ TEST_F(Freshness, TheScheduleRefreshesWhatIsStaleUnlessItFailedOrIsUnderWay) {
     EXPECT_EQ(use_at(milliseconds{62'999}), entry_use::serve);
     EXPECT_EQ(use_at(seconds(63)), entry_use::serve_and_refresh);
   }
-}
-
-TEST_F(Freshness, ABackOffIsNotForgottenToMakeRoom) {
-  freshness_machine m(options(), 1);
-  auto const use_at = [&](char const* key, milliseconds t) {
-    return m.found(key, minute(), at(t), never_early);
-  };
-  fail_at(m, seconds(60), "failing");
-  EXPECT_EQ(use_at("another", milliseconds{60'999}), entry_use::serve) << "there is no room";
-  EXPECT_EQ(use_at("failing", milliseconds{60'999}), entry_use::serve) << "nobody loads";
-  EXPECT_EQ(use_at("another", seconds(61)), entry_use::serve_and_refresh);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "load_events.hpp"
+
 namespace herdlock::algo {
 namespace {
 
@@ -17,13 +19,14 @@ class LoadMachine : public ::testing::Test {
 
   // start, slot, claim granted at 0.
   void begin_loading() {
-    m.start(load_guard::guarded);
-    m.slot_granted(at(milliseconds{0}));
-    EXPECT_EQ(m.claim_granted(at(milliseconds{1})).call, load_call::run_loader);
+    m.resume(load_started{load_guard::guarded}, at(milliseconds{0}));
+    m.resume(slot_granted{}, at(milliseconds{0}));
+    EXPECT_EQ(m.resume(granted, at(milliseconds{1})).call, load_call::run_loader);
   }
   void begin_claiming(load_machine& machine) const {
-    EXPECT_EQ(machine.start(load_guard::guarded).call, load_call::take_slot);
-    EXPECT_EQ(machine.slot_granted(at(milliseconds{0})).call, load_call::claim);
+    EXPECT_EQ(machine.resume(load_started{load_guard::guarded}, at(milliseconds{0})).call,
+              load_call::take_slot);
+    EXPECT_EQ(machine.resume(slot_granted{}, at(milliseconds{0})).call, load_call::claim);
   }
 
   load_machine m{settings(load_waiting::back_off)};
@@ -32,7 +35,7 @@ class LoadMachine : public ::testing::Test {
 
 TEST_F(LoadMachine, AHitInTheClaimIsTheAnswerAndFreesTheSlot) {
   begin_claiming(m);
-  auto const plan = m.claim_hit();
+  auto const plan = m.resume(claim_answered{claim_answer::hit}, at(milliseconds{0}));
   EXPECT_EQ(plan.answer, load_answer::found);
   EXPECT_TRUE(plan.free_slot);
   EXPECT_TRUE(m.done());
@@ -40,12 +43,12 @@ TEST_F(LoadMachine, AHitInTheClaimIsTheAnswerAndFreesTheSlot) {
 
 TEST_F(LoadMachine, AClaimedKeyIsLoadedAndFilledAndThenAnswered) {
   begin_loading();
-  auto plan = m.loader_done(load_result::storable, at(milliseconds{50}));
+  auto plan = m.resume(loaded, at(milliseconds{50}));
   EXPECT_EQ(plan.call, load_call::fill);
   EXPECT_TRUE(plan.free_slot);
   EXPECT_TRUE(plan.detach);
   EXPECT_FALSE(plan.answer.has_value());
-  plan = m.store_replied();
+  plan = m.resume(store_answered::replied, at(milliseconds{50}));
   EXPECT_EQ(plan.answer, load_answer::loaded);
   EXPECT_TRUE(m.done());
 }
@@ -53,12 +56,12 @@ TEST_F(LoadMachine, AClaimedKeyIsLoadedAndFilledAndThenAnswered) {
 // A store that hangs must not keep back a value that we have.
 TEST_F(LoadMachine, ASlowFillIsNotWaitedForForLong) {
   begin_loading();
-  m.loader_done(load_result::storable, at(milliseconds{50}));
+  m.resume(loaded, at(milliseconds{50}));
   EXPECT_EQ(m.due(), at(milliseconds{150}));
-  EXPECT_FALSE(m.timer(at(milliseconds{149})).answer.has_value());
-  EXPECT_EQ(m.timer(at(milliseconds{150})).answer, load_answer::loaded);
+  EXPECT_FALSE(m.resume(timer_due{}, at(milliseconds{149})).answer.has_value());
+  EXPECT_EQ(m.resume(timer_due{}, at(milliseconds{150})).answer, load_answer::loaded);
   EXPECT_FALSE(m.done());
-  auto const plan = m.store_failed();
+  auto const plan = m.resume(store_answered::failed, at(milliseconds{150}));
   EXPECT_FALSE(plan.answer.has_value()) << "answered twice";
   EXPECT_TRUE(plan.clean_up);
   EXPECT_TRUE(m.done());
@@ -67,20 +70,22 @@ TEST_F(LoadMachine, ASlowFillIsNotWaitedForForLong) {
 // S5
 TEST_F(LoadMachine, AFailedLoadIsSharedThroughTheStore) {
   begin_loading();
-  EXPECT_EQ(m.loader_done(load_result::failed, at(milliseconds{5})).call, load_call::share_error);
-  EXPECT_EQ(m.store_replied().answer, load_answer::load_error);
+  EXPECT_EQ(m.resume(loader_done{load_result::failed}, at(milliseconds{5})).call,
+            load_call::share_error);
+  EXPECT_EQ(m.resume(store_answered::replied, at(milliseconds{5})).answer, load_answer::load_error);
 }
 
 TEST_F(LoadMachine, AnUnstorableValueAnswersAndGivesTheClaimUp) {
   begin_loading();
-  EXPECT_EQ(m.loader_done(load_result::unstorable, at(milliseconds{5})).call, load_call::give_up);
-  EXPECT_EQ(m.store_replied().answer, load_answer::loaded);
+  EXPECT_EQ(m.resume(loader_done{load_result::unstorable}, at(milliseconds{5})).call,
+            load_call::give_up);
+  EXPECT_EQ(m.resume(store_answered::replied, at(milliseconds{5})).answer, load_answer::loaded);
 }
 
 // S5
 TEST_F(LoadMachine, AnErrorThatBacksOffIsTheAnswer) {
   begin_claiming(m);
-  auto const plan = m.claim_backing_off();
+  auto const plan = m.resume(claim_answered{claim_answer::backing_off}, at(milliseconds{0}));
   EXPECT_EQ(plan.answer, load_answer::shared_error);
   EXPECT_TRUE(plan.free_slot);
 }
@@ -91,15 +96,15 @@ TEST_F(LoadMachine, BusyBacksOffFromOneMillisecondToTwentyFive) {
   auto now = at(milliseconds{0});
   clock::duration longest{};
   for (int i = 0; i < 12; ++i) {
-    EXPECT_TRUE(m.claim_busy(seconds(2), now, 0.5).free_slot);
+    EXPECT_TRUE(m.resume(busy(seconds(2)), now).free_slot);
     auto const delay = m.due() - now;
     if (i == 0) {
       EXPECT_EQ(delay, milliseconds{1});
     }
     longest = std::max(longest, delay);
     now = m.due();
-    EXPECT_EQ(m.timer(now).call, load_call::take_slot);
-    EXPECT_EQ(m.slot_granted(now).call, load_call::claim);
+    EXPECT_EQ(m.resume(timer_due{}, now).call, load_call::take_slot);
+    EXPECT_EQ(m.resume(slot_granted{}, now).call, load_call::claim);
   }
   EXPECT_EQ(longest, milliseconds{25});
 }
@@ -109,52 +114,54 @@ TEST_F(LoadMachine, TheBackOffIsBoundedByTheClaimsTimeLeft) {
   begin_claiming(m);
   auto now = at(milliseconds{0});
   for (int i = 0; i < 8; ++i) {
-    m.claim_busy(seconds(2), now, 0.5);
+    m.resume(busy(seconds(2)), now);
     now = m.due();
-    m.timer(now);
-    m.slot_granted(now);
+    m.resume(timer_due{}, now);
+    m.resume(slot_granted{}, now);
   }
-  m.claim_busy(milliseconds{3}, now, 0.5);
+  m.resume(busy(milliseconds{3}), now);
   EXPECT_EQ(m.due(), now + milliseconds{3});
 }
 
 TEST_F(LoadMachine, AStoreThatPushesIsWatchedUntilTheClaimWouldExpire) {
   begin_claiming(watcher);
-  auto const plan = watcher.claim_busy(milliseconds{700}, at(milliseconds{0}), 0.5);
+  auto const plan = watcher.resume(busy(milliseconds{700}), at(milliseconds{0}));
   EXPECT_EQ(plan.call, load_call::watch);
   EXPECT_TRUE(plan.free_slot);
   EXPECT_EQ(watcher.watch_wait(), milliseconds{701});
-  EXPECT_EQ(watcher.watch_hit().answer, load_answer::found);
+  EXPECT_EQ(watcher.resume(watch_answered{watch_answer::hit}, at(milliseconds{0})).answer,
+            load_answer::found);
   EXPECT_TRUE(watcher.done());
 }
 
 TEST_F(LoadMachine, APushedErrorIsTheAnswer) {
   begin_claiming(watcher);
-  watcher.claim_busy(milliseconds{700}, at(milliseconds{0}), 0.5);
-  EXPECT_EQ(watcher.watch_error().answer, load_answer::shared_error);
+  watcher.resume(busy(milliseconds{700}), at(milliseconds{0}));
+  EXPECT_EQ(watcher.resume(watch_answered{watch_answer::error}, at(milliseconds{0})).answer,
+            load_answer::shared_error);
 }
 
 // B10: a store whose watch returns at once does not make us spin.
 TEST_F(LoadMachine, LookingAgainIsImmediateOnceAndThenBacksOff) {
   begin_claiming(watcher);
-  watcher.claim_busy(milliseconds{700}, at(milliseconds{0}), 0.5);
-  EXPECT_EQ(watcher.watch_look_again(at(milliseconds{1}), 0.5).call, load_call::take_slot);
-  watcher.slot_granted(at(milliseconds{1}));
-  watcher.claim_busy(milliseconds{700}, at(milliseconds{1}), 0.5);
-  EXPECT_EQ(watcher.watch_look_again(at(milliseconds{2}), 0.5).call, load_call::none);
+  watcher.resume(busy(milliseconds{700}), at(milliseconds{0}));
+  EXPECT_EQ(watcher.resume(look_again, at(milliseconds{1})).call, load_call::take_slot);
+  watcher.resume(slot_granted{}, at(milliseconds{1}));
+  watcher.resume(busy(milliseconds{700}), at(milliseconds{1}));
+  EXPECT_EQ(watcher.resume(look_again, at(milliseconds{2})).call, load_call::none);
   EXPECT_EQ(watcher.due(), at(milliseconds{3}));
 }
 
 // S9
 TEST_F(LoadMachine, AClaimThatFailsIsCleanedUpAndTheLoadGoesOnWithoutTheStore) {
   begin_claiming(m);
-  auto plan = m.claim_failed();
+  auto plan = m.resume(claim_answered{claim_answer::failed}, at(milliseconds{0}));
   EXPECT_TRUE(plan.clean_up);
   EXPECT_TRUE(plan.free_slot);
   EXPECT_EQ(plan.call, load_call::take_slot);
   EXPECT_EQ(m.guard(), load_guard::unguarded);
-  EXPECT_EQ(m.slot_granted(at(milliseconds{1})).call, load_call::run_loader);
-  plan = m.loader_done(load_result::storable, at(milliseconds{2}));
+  EXPECT_EQ(m.resume(slot_granted{}, at(milliseconds{1})).call, load_call::run_loader);
+  plan = m.resume(loaded, at(milliseconds{2}));
   EXPECT_EQ(plan.call, load_call::none) << "nothing is written";
   EXPECT_EQ(plan.answer, load_answer::loaded);
   EXPECT_TRUE(plan.free_slot);
@@ -162,35 +169,39 @@ TEST_F(LoadMachine, AClaimThatFailsIsCleanedUpAndTheLoadGoesOnWithoutTheStore) {
 }
 
 TEST_F(LoadMachine, AnUnguardedLoadThatFailsAnswersItsOwnCallers) {
-  m.start(load_guard::unguarded);
-  m.slot_granted(at(milliseconds{0}));
-  EXPECT_EQ(m.loader_done(load_result::failed, at(milliseconds{1})).answer,
+  m.resume(load_started{load_guard::unguarded}, at(milliseconds{0}));
+  m.resume(slot_granted{}, at(milliseconds{0}));
+  EXPECT_EQ(m.resume(loader_done{load_result::failed}, at(milliseconds{1})).answer,
             load_answer::load_error);
 }
 
 TEST_F(LoadMachine, AWatchThatFailsGoesOnWithoutTheStore) {
   begin_claiming(watcher);
-  watcher.claim_busy(milliseconds{700}, at(milliseconds{0}), 0.5);
-  EXPECT_EQ(watcher.watch_failed().call, load_call::take_slot);
+  watcher.resume(busy(milliseconds{700}), at(milliseconds{0}));
+  EXPECT_EQ(watcher.resume(watch_answered{watch_answer::failed}, at(milliseconds{0})).call,
+            load_call::take_slot);
   EXPECT_EQ(watcher.guard(), load_guard::unguarded);
 }
 
 // S1: without rights for the pushes there is still one load among all processes.
 TEST_F(LoadMachine, AWatchThatIsDeniedBacksOffAndClaimsAgainFromThenOn) {
   begin_claiming(watcher);
-  EXPECT_EQ(watcher.claim_busy(seconds(2), at(milliseconds{0}), 0.5).call, load_call::watch);
-  EXPECT_EQ(watcher.watch_denied(at(milliseconds{1}), 0.5).call, load_call::none);
-  EXPECT_EQ(watcher.timer(watcher.due()).call, load_call::take_slot);
-  EXPECT_EQ(watcher.slot_granted(at(milliseconds{5})).call, load_call::claim);
+  EXPECT_EQ(watcher.resume(busy(seconds(2)), at(milliseconds{0})).call, load_call::watch);
+  EXPECT_EQ(watcher.resume(watch_answered{watch_answer::denied, 0.5}, at(milliseconds{1})).call,
+            load_call::none);
+  EXPECT_EQ(watcher.resume(timer_due{}, watcher.due()).call, load_call::take_slot);
+  EXPECT_EQ(watcher.resume(slot_granted{}, at(milliseconds{5})).call, load_call::claim);
   EXPECT_EQ(watcher.guard(), load_guard::guarded);
-  EXPECT_EQ(watcher.claim_busy(seconds(2), at(milliseconds{6}), 0.5).call, load_call::none);
+  EXPECT_EQ(watcher.resume(busy(seconds(2)), at(milliseconds{6})).call, load_call::none);
   EXPECT_LT(watcher.due(), at(milliseconds{100})) << "not watched again";
 }
 
 TEST_F(LoadMachine, ALoadThatDidNotEndIsNotSharedThroughTheStore) {
   begin_loading();
-  EXPECT_EQ(m.loader_done(load_result::unfinished, at(milliseconds{50})).call, load_call::give_up);
-  EXPECT_EQ(m.store_replied().answer, load_answer::load_error);
+  EXPECT_EQ(m.resume(loader_done{load_result::unfinished}, at(milliseconds{50})).call,
+            load_call::give_up);
+  EXPECT_EQ(m.resume(store_answered::replied, at(milliseconds{50})).answer,
+            load_answer::load_error);
 }
 
 // S3
@@ -199,37 +210,37 @@ TEST_F(LoadMachine, TheClaimIsExtendedAtAThirdForAsLongAsTheLoaderRuns) {
   for (int i = 1; i <= 5; ++i) {
     auto const now = at(seconds(i));
     EXPECT_EQ(m.due(), now);
-    EXPECT_EQ(m.timer(now).call, load_call::extend);
-    EXPECT_EQ(m.timer(now).call, load_call::none) << "one extension at a time";
-    m.extend_renewed();
+    EXPECT_EQ(m.resume(timer_due{}, now).call, load_call::extend);
+    EXPECT_EQ(m.resume(timer_due{}, now).call, load_call::none) << "one extension at a time";
+    m.resume(extend_answered::renewed, now);
   }
 }
 
 TEST_F(LoadMachine, AnExtensionThatFailsIsTriedAgainSoon) {
   begin_loading();
-  m.timer(at(seconds(1)));
-  m.extend_failed(at(milliseconds{1100}));
+  m.resume(timer_due{}, at(seconds(1)));
+  m.resume(extend_answered::failed, at(milliseconds{1100}));
   EXPECT_EQ(m.due(), at(milliseconds{1400}));
-  EXPECT_EQ(m.timer(m.due()).call, load_call::extend);
+  EXPECT_EQ(m.resume(timer_due{}, m.due()).call, load_call::extend);
 }
 
 // S6
 TEST_F(LoadMachine, ALostClaimIsSignalledAndItsValueIsNotStored) {
   begin_loading();
-  m.timer(at(seconds(1)));
-  auto plan = m.extend_lost();
+  m.resume(timer_due{}, at(seconds(1)));
+  auto plan = m.resume(extend_answered::lost, at(seconds(1)));
   EXPECT_TRUE(plan.signal_lost);
   EXPECT_TRUE(plan.detach);
-  plan = m.loader_done(load_result::storable, at(seconds(2)));
+  plan = m.resume(loaded, at(seconds(2)));
   EXPECT_EQ(plan.call, load_call::none);
   EXPECT_EQ(plan.answer, load_answer::loaded);
 }
 
 TEST_F(LoadMachine, AClaimThatCannotBeExtendedIsLostWhenItsTimeIsUp) {
   begin_loading();
-  m.timer(at(seconds(1)));  // sent, and no reply comes
+  m.resume(timer_due{}, at(seconds(1)));  // sent, and no reply comes
   EXPECT_EQ(m.due(), at(seconds(3)));
-  auto const plan = m.timer(at(seconds(3)));
+  auto const plan = m.resume(timer_due{}, at(seconds(3)));
   EXPECT_TRUE(plan.signal_lost);
   EXPECT_TRUE(plan.clean_up) << "it may stand in the store a little longer";
 }
@@ -240,11 +251,12 @@ TEST_F(LoadMachine, AfterTheLongestLoadTimeTheClaimIsLeftToExpire) {
   int extensions = 0;
   bool lost = false;
   for (int i = 0; i < 200 && !lost; ++i) {
-    auto const plan = m.timer(m.due());
+    auto const now = m.due();
+    auto const plan = m.resume(timer_due{}, now);
     lost = plan.signal_lost;
     if (plan.call == load_call::extend) {
       ++extensions;
-      m.extend_renewed();
+      m.resume(extend_answered::renewed, now);
     }
   }
   EXPECT_TRUE(lost);
@@ -254,77 +266,77 @@ TEST_F(LoadMachine, AfterTheLongestLoadTimeTheClaimIsLeftToExpire) {
 TEST_F(LoadMachine, ALateTimerDoesNotExtendBeyondTheLongestLoadTime) {
   begin_loading();
   for (int i = 1; i < 60; ++i) {
-    m.timer(at(seconds(i)));
-    m.extend_renewed();
+    m.resume(timer_due{}, at(seconds(i)));
+    m.resume(extend_answered::renewed, at(seconds(i)));
   }
   EXPECT_EQ(m.due(), at(seconds(60)));
-  EXPECT_EQ(m.timer(at(seconds(61))).call, load_call::none);
+  EXPECT_EQ(m.resume(timer_due{}, at(seconds(61))).call, load_call::none);
 }
 
 TEST_F(LoadMachine, PutOrInvalidateOfThisCacheVoidsTheLoadAtOnce) {
   begin_loading();
-  auto const plan = m.voided();
+  auto const plan = m.resume(load_voided{}, at(milliseconds{1}));
   EXPECT_TRUE(plan.signal_lost);
   EXPECT_TRUE(plan.detach);
   EXPECT_TRUE(m.claim_is_lost());
   EXPECT_FALSE(plan.clean_up) << "would wake others to a load that is about to be voided";
-  auto const end = m.loader_done(load_result::storable, at(seconds(1)));
+  auto const end = m.resume(loaded, at(seconds(1)));
   EXPECT_EQ(end.call, load_call::none);
   EXPECT_TRUE(end.clean_up) << "the put may have failed";
 }
 
 TEST_F(LoadMachine, AClaimThatWasVoidedOnItsWayIsGivenBackAndAskedForAgain) {
   begin_claiming(m);
-  EXPECT_TRUE(m.voided().detach);
-  auto plan = m.claim_granted(at(milliseconds{1}));
+  EXPECT_TRUE(m.resume(load_voided{}, at(milliseconds{0})).detach);
+  auto plan = m.resume(granted, at(milliseconds{1}));
   EXPECT_EQ(plan.call, load_call::give_up);
   EXPECT_TRUE(plan.free_slot);
-  EXPECT_EQ(m.store_replied().call, load_call::take_slot);
-  EXPECT_EQ(m.slot_granted(at(milliseconds{2})).call, load_call::claim);
-  EXPECT_EQ(m.claim_granted(at(milliseconds{3})).call, load_call::run_loader);
+  EXPECT_EQ(m.resume(store_answered::replied, at(milliseconds{1})).call, load_call::take_slot);
+  EXPECT_EQ(m.resume(slot_granted{}, at(milliseconds{2})).call, load_call::claim);
+  EXPECT_EQ(m.resume(granted, at(milliseconds{3})).call, load_call::run_loader);
 
   begin_claiming(watcher);
-  watcher.voided();
-  watcher.claim_granted(at(milliseconds{1}));
-  plan = watcher.store_failed();
+  watcher.resume(load_voided{}, at(milliseconds{0}));
+  watcher.resume(granted, at(milliseconds{1}));
+  plan = watcher.resume(store_answered::failed, at(milliseconds{1}));
   EXPECT_TRUE(plan.clean_up);
   EXPECT_EQ(watcher.guard(), load_guard::unguarded) << "the clean-up must not meet its own claim";
 }
 
 TEST_F(LoadMachine, AnUnguardedLoadThatHangsIsNotJoinedForEver) {
-  m.start(load_guard::unguarded);
-  m.slot_granted(at(milliseconds{0}));
+  m.resume(load_started{load_guard::unguarded}, at(milliseconds{0}));
+  m.resume(slot_granted{}, at(milliseconds{0}));
   EXPECT_EQ(m.due(), at(seconds(60)));
-  auto const plan = m.timer(at(seconds(60)));
+  auto const plan = m.resume(timer_due{}, at(seconds(60)));
   EXPECT_TRUE(plan.detach);
   EXPECT_TRUE(plan.signal_lost);
-  EXPECT_EQ(m.loader_done(load_result::storable, at(seconds(61))).answer, load_answer::loaded);
+  EXPECT_EQ(m.resume(loaded, at(seconds(61))).answer, load_answer::loaded);
 }
 
 // S7
 TEST_F(LoadMachine, ARunningLoaderGoesOnAndFillsWhenEveryoneLeft) {
   begin_loading();
-  EXPECT_EQ(m.everyone_left().call, load_call::none);
+  EXPECT_EQ(m.resume(everyone_left{}, at(milliseconds{1})).call, load_call::none);
   EXPECT_FALSE(m.done());
-  EXPECT_EQ(m.loader_done(load_result::storable, at(seconds(1))).call, load_call::fill);
+  EXPECT_EQ(m.resume(loaded, at(seconds(1))).call, load_call::fill);
 }
 
 TEST_F(LoadMachine, WaitingEndsWhenEveryoneLeft) {
-  m.start(load_guard::guarded);
-  m.everyone_left();
+  m.resume(load_started{load_guard::guarded}, at(milliseconds{0}));
+  m.resume(everyone_left{}, at(milliseconds{0}));
   EXPECT_TRUE(m.done());
-  EXPECT_TRUE(m.slot_granted(at(milliseconds{0})).free_slot);
+  EXPECT_TRUE(m.resume(slot_granted{}, at(milliseconds{0})).free_slot);
   begin_claiming(watcher);
-  watcher.claim_busy(milliseconds{10}, at(milliseconds{0}), 0.5);
-  watcher.everyone_left();
+  watcher.resume(busy(milliseconds{10}), at(milliseconds{0}));
+  watcher.resume(everyone_left{}, at(milliseconds{0}));
   EXPECT_TRUE(watcher.done());
-  EXPECT_EQ(watcher.watch_look_again(at(milliseconds{1}), 0.5).call, load_call::none);
+  EXPECT_EQ(watcher.resume(look_again, at(milliseconds{1})).call, load_call::none);
 }
 
 TEST_F(LoadMachine, AClaimGrantedAfterEveryoneLeftIsGivenUpWithoutALoad) {
   begin_claiming(m);
-  m.everyone_left();
-  auto const plan = m.claim_granted(at(milliseconds{1}));
+  m.resume(everyone_left{}, at(milliseconds{0}));
+  auto const plan = m.resume(granted, at(milliseconds{1}));
   EXPECT_EQ(plan.call, load_call::give_up);
   EXPECT_TRUE(plan.free_slot);
   EXPECT_TRUE(plan.detach);
@@ -332,49 +344,49 @@ TEST_F(LoadMachine, AClaimGrantedAfterEveryoneLeftIsGivenUpWithoutALoad) {
 
 TEST_F(LoadMachine, WhoeverJoinsAnAbandonedClaimGetsItsLoad) {
   begin_claiming(m);
-  m.everyone_left();
-  m.joined();
-  EXPECT_EQ(m.claim_granted(at(milliseconds{1})).call, load_call::run_loader);
+  m.resume(everyone_left{}, at(milliseconds{0}));
+  m.resume(caller_joined{}, at(milliseconds{0}));
+  EXPECT_EQ(m.resume(granted, at(milliseconds{1})).call, load_call::run_loader);
 }
 
 TEST_F(LoadMachine, AnUnreadableEntryIsClearedOnceAndThenClaimed) {
   begin_claiming(m);
-  auto plan = m.claim_unreadable();
+  auto plan = m.resume(unreadable, at(milliseconds{0}));
   EXPECT_EQ(plan.call, load_call::clear);
   EXPECT_TRUE(plan.free_slot);
-  EXPECT_EQ(m.clear_replied().call, load_call::take_slot);
-  m.slot_granted(at(milliseconds{1}));
-  plan = m.claim_unreadable();
+  EXPECT_EQ(m.resume(store_answered::replied, at(milliseconds{0})).call, load_call::take_slot);
+  m.resume(slot_granted{}, at(milliseconds{1}));
+  plan = m.resume(unreadable, at(milliseconds{1}));
   EXPECT_EQ(plan.call, load_call::take_slot) << "two formats must not fight";
   EXPECT_EQ(m.guard(), load_guard::unguarded);
 }
 
 TEST_F(LoadMachine, ARefusalOfTheStoreIsTheAnswer) {
   begin_claiming(m);
-  auto const plan = m.refused();
+  auto const plan = m.resume(claim_answered{claim_answer::refused}, at(milliseconds{0}));
   EXPECT_EQ(plan.answer, load_answer::refused);
   EXPECT_TRUE(plan.free_slot);
 }
 
 TEST_F(LoadMachine, ClosingGivesUpTheClaimAndAnswers) {
   begin_loading();
-  auto plan = m.close();
+  auto plan = m.resume(load_closed{}, at(milliseconds{1}));
   EXPECT_EQ(plan.answer, load_answer::closed);
   EXPECT_TRUE(plan.signal_lost);
   EXPECT_TRUE(plan.clean_up);
   EXPECT_TRUE(plan.free_slot);
-  EXPECT_FALSE(m.close().answer.has_value());
-  EXPECT_FALSE(m.loader_done(load_result::storable, at(seconds(1))).free_slot) << "freed twice";
+  EXPECT_FALSE(m.resume(load_closed{}, at(milliseconds{1})).answer.has_value());
+  EXPECT_FALSE(m.resume(loaded, at(seconds(1))).free_slot) << "freed twice";
 
   begin_claiming(watcher);
-  watcher.close();
-  EXPECT_TRUE(watcher.claim_granted(at(milliseconds{9})).clean_up) << "no ghost claim (B7)";
+  watcher.resume(load_closed{}, at(milliseconds{0}));
+  EXPECT_TRUE(watcher.resume(granted, at(milliseconds{9})).clean_up) << "no ghost claim (B7)";
 }
 
 TEST_F(LoadMachine, ClosingDuringTheFillAnswersWithTheValue) {
   begin_loading();
-  m.loader_done(load_result::storable, at(milliseconds{5}));
-  EXPECT_EQ(m.close().answer, load_answer::loaded);
+  m.resume(loaded, at(milliseconds{5}));
+  EXPECT_EQ(m.resume(load_closed{}, at(milliseconds{5})).answer, load_answer::loaded);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "key_records_fixture.hpp"
+
 namespace herdlock::algo {
 namespace {
 
@@ -12,7 +14,7 @@ using answer = plain_ends::answer;
 clock::time_point at(milliseconds time) { return clock::time_point(1h) + time; }
 
 TEST(PlainEnds, TheStoreIsAskedOnceForAnEntry) {
-  plain_ends times(10);
+  alone<plain_ends> times;
   EXPECT_EQ(times.look("k", at(0ms)).what, answer::ask);
   auto const asked = times.asked();
   EXPECT_EQ(times.look("k", at(1ms)).what, answer::wait);
@@ -26,7 +28,7 @@ TEST(PlainEnds, TheStoreIsAskedOnceForAnEntry) {
 }
 
 TEST(PlainEnds, WhatWasStoredHereIsKnown) {
-  plain_ends times(10);
+  alone<plain_ends> times;
   times.stored("k", {at(0ms), at(100ms), 7ms});
   auto const found = times.look("k", at(50ms));
   EXPECT_EQ(found.what, answer::known);
@@ -34,7 +36,7 @@ TEST(PlainEnds, WhatWasStoredHereIsKnown) {
 }
 
 TEST(PlainEnds, ALoadOfAKeyThatWasNotLoadedHereTakesAsLongAsTheLastOne) {
-  plain_ends times(10);
+  alone<plain_ends> times;
   times.stored("loaded", {at(0ms), at(100ms), 7ms});
   times.look("k", at(0ms));
   times.told("k", times.asked(), 100ms, at(0ms));
@@ -42,7 +44,7 @@ TEST(PlainEnds, ALoadOfAKeyThatWasNotLoadedHereTakesAsLongAsTheLastOne) {
 }
 
 TEST(PlainEnds, AnAnswerThatWasOvertakenChangesNothing) {
-  plain_ends times(10);
+  alone<plain_ends> times;
   times.look("k", at(0ms));
   auto const late = times.asked();
   times.stored("k", {at(1ms), at(100ms), 1ms});
@@ -57,58 +59,29 @@ TEST(PlainEnds, AnAnswerThatWasOvertakenChangesNothing) {
 }
 
 TEST(PlainEnds, WithoutAnAnswerTheStoreIsAskedAgainAfterAWhile) {
-  plain_ends times(1);
+  alone<plain_ends> times;
+  milliseconds began = 0ms;
   for (auto const left : {std::optional<milliseconds>(), std::optional(0ms)}) {
+    began += 10s;
     times.forget("k");
-    EXPECT_EQ(times.look("k", at(0ms)).what, answer::ask);
-    times.told("k", times.asked(), left, at(1ms));
-    EXPECT_EQ(times.look("k", at(1000ms)).what, answer::wait);
-    EXPECT_EQ(times.look("k", at(1001ms)).what, answer::ask);
-    times.told("k", times.asked(), left, at(1001ms));
+    EXPECT_EQ(times.look("k", at(began)).what, answer::ask);
+    times.told("k", times.asked(), left, at(began + 1ms));
+    EXPECT_EQ(times.look("k", at(began + 1000ms)).what, answer::wait);
+    EXPECT_EQ(times.look("k", at(began + 1001ms)).what, answer::ask);
+    times.told("k", times.asked(), left, at(began + 1001ms));
   }
-  EXPECT_EQ(times.look("another", at(2001ms)).what, answer::ask) << "it makes room";
+  times.forget("k");
+  EXPECT_EQ(times.keys(), 0u);
 }
 
-TEST(PlainEnds, NoMoreThanTheBoundAreRemembered) {
-  plain_ends times(2);
-  times.stored("a", {at(0ms), at(100ms), 1ms});
-  EXPECT_EQ(times.look("b", at(0ms)).what, answer::ask);
-  EXPECT_EQ(times.look("c", at(0ms)).what, answer::wait);
-  times.stored("c", {at(0ms), at(100ms), 1ms});
-  EXPECT_EQ(times.size(), 2u);
-  EXPECT_EQ(times.look("c", at(2s)).what, answer::ask) << "in place of one that has ended";
-  EXPECT_EQ(times.size(), 2u);
-}
-
-TEST(PlainEnds, WhatHasEndedMakesRoomAtOnce) {
-  plain_ends times(1);
-  times.stored("a", {at(0ms), at(100ms), 1ms});
-  EXPECT_EQ(times.look("b", at(99ms)).what, answer::wait);
-  EXPECT_EQ(times.look("b", at(100ms)).what, answer::ask);
-}
-
-// S17. The executor that does this renews leases, too.
-TEST(PlainEnds, ANewKeyLooksAtFewOfThemHoweverManyThereAre) {
-  constexpr std::size_t most = 1000, more = 500;
-  plain_ends times(most);
-  auto const name = [](std::size_t i) { return std::to_string(i); };
-  for (std::size_t i = 0; i < most; ++i) times.stored(name(i), {at(0ms), at(1h), 1ms});
-  EXPECT_EQ(times.looked_for_room(), 0u);
-  for (std::size_t i = 0; i < more; ++i) {
-    EXPECT_EQ(times.look(name(most + i), at(1ms)).what, answer::wait) << "none has ended";
-  }
-  EXPECT_LE(times.looked_for_room(), more * sweep_hand::looks);
-}
-
-TEST(PlainEnds, WhereverTheOneThatHasEndedIsItIsFoundInTime) {
-  constexpr std::size_t most = 1000;
-  plain_ends times(most);
-  for (std::size_t i = 0; i < most; ++i) {
-    times.stored(std::to_string(i), {at(0ms), i == 777 ? at(1ms) : at(1h), 1ms});
-  }
-  std::size_t tries = 0;
-  while (times.look("new", at(2ms)).what != answer::ask && tries < most) ++tries;
-  EXPECT_LE(tries, most / sweep_hand::looks + 1);
+TEST(PlainEnds, WithoutRoomTheEndIsNotKnown) {
+  key_records records(room_for(1));
+  plain_ends times(records);
+  EXPECT_EQ(times.look("a", at(0ms)).what, answer::ask);
+  EXPECT_EQ(times.look("b", at(0ms)).what, answer::wait)
+      << "the store is being asked for the other";
+  times.told("a", times.asked(), 100ms, at(1ms));
+  EXPECT_EQ(times.look("b", at(1ms)).what, answer::ask) << "the oldest end makes room";
 }
 
 }  // namespace

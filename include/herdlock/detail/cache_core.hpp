@@ -22,9 +22,8 @@
 
 namespace herdlock::runtime {
 class cache_engine;
-class cache_hot;
-class cache_near;
 class loader_pool;
+class local_parts;
 class posting_gate;
 }  // namespace herdlock::runtime
 
@@ -82,6 +81,14 @@ class load_sink {
   deliver_type deliver_;
 };
 
+/// The value of an entry that a caller has at hand while he waits for the load of the next one.
+struct copy_at_hand {
+  copy_at_hand() = default;
+  copy_at_hand(copy_at_hand const&) = delete;
+  copy_at_hand& operator=(copy_at_hand const&) = delete;
+  virtual ~copy_at_hand() = default;
+};
+
 /// Whether a caller wants what is there, or has a loader for what is not; `refresh`: or has one
 /// only for what is there and stale.
 enum class caller_wish { look, load, refresh };
@@ -136,6 +143,7 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   clock::time_point deadline{};
   /// The end that came while the loader ran: the answer to the call, should no value come.
   std::unique_ptr<result<cache_answer>> end;
+  std::unique_ptr<copy_at_hand> copy;
 
  protected:
   cache_caller(cache_key full_key, caller_wish what, loader_from loader)
@@ -224,8 +232,7 @@ class cache_core {
   std::string prefix_;
   layout form_;
   std::shared_ptr<runtime::cache_engine> engine_;
-  std::shared_ptr<runtime::cache_near> near_;  // null when nothing is kept in the process
-  std::shared_ptr<runtime::cache_hot> hot_;    // null when no key is counted
+  std::shared_ptr<runtime::local_parts const> local_;
   std::shared_ptr<runtime::loader_pool> pool_;
 };
 

@@ -90,21 +90,20 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
   pool_ = std::make_shared<runtime::loader_pool>(options.bounds.max_loads +
                                                  options.bounds.max_loads_without_store);
   auto lock_core = locks_ ? context_of(*locks_)->core() : nullptr;
-  engine_ = std::make_shared<runtime::cache_engine>(
-      context_of(values_)->core(), std::move(lock_core),
-      runtime::engine_settings{std::move(options), form, decode, near_mode, std::move(owned),
-                               pool_});
+  engine_ =
+      runtime::cache_engine::make(context_of(values_)->core(), std::move(lock_core),
+                                  runtime::engine_settings{std::move(options), form, decode,
+                                                           near_mode, std::move(owned), pool_});
   asio::post(get_executor(), [weak = std::weak_ptr(engine_)] {
     auto const engine = weak.lock();
     if (!engine) return;
     if (engine->home().closing()) return engine->on_closing();
     engine->home().tell_when_closing(*engine);
-    if (auto const& near = engine->local().near) near->open();
-    if (engine->owned()) runtime::warm_by_rules(engine);
+    engine->local().open();
+    if (engine->services().owned) runtime::warm_by_rules(engine);
   });
-  near_ = engine_->local().near;
-  hot_ = engine_->local().hot;
-  if (auto const& over = engine_->over_locks()) {
+  local_ = std::make_shared<runtime::local_parts>(engine_->local());
+  if (auto const& over = engine_->services().claims.over_locks()) {
     using contexts = std::pair<std::shared_ptr<store_context>, std::shared_ptr<store_context>>;
     over->keep_open(std::make_shared<contexts>(context_of(values_), context_of(*locks_)));
   }
@@ -112,14 +111,14 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
 
 cache_core::~cache_core() {
   if (engine_ && engine_->home().inherited()) {
-    leave(std::move(engine_), std::move(near_), std::move(hot_), std::move(pool_));
+    leave(std::move(engine_), std::move(local_), std::move(pool_));
     return;
   }
-  if (hot_) hot_->shut();
-  near_ = nullptr;
-  hot_ = nullptr;
   if (!engine_) return;
-  auto const tasks = engine_->over_locks() ? engine_->over_locks()->tasks() : nullptr;
+  local_->shut();
+  local_ = nullptr;
+  auto const& over = engine_->services().claims.over_locks();
+  auto const tasks = over ? over->tasks() : nullptr;
   auto closing = tasks ? tasks->begin() : nullptr;
   asio::post(get_executor(), [engine = std::move(engine_), closing = std::move(closing)]() mutable {
     engine->on_closing();
@@ -140,7 +139,7 @@ cache_core::~cache_core() {
 
 result<cache_key> cache_core::full_key(std::string_view key) const {
   if (auto const own = cache_key::parse(key); own.has_error()) return own.error();
-  bool const framed = engine_->options().format == cache_format::framed;
+  bool const framed = engine_->common().options.format == cache_format::framed;
   if (framed && key.starts_with(runtime::tag_record_prefix)) {
     return make_failure(errc::invalid_name,
                         "the key " + in_quotes(key) + " is of the kind that tags have");
@@ -161,20 +160,19 @@ result<cache_key> cache_core::full_key(std::string_view key) const {
 }
 
 cache_answer cache_core::find_near(std::string_view key, caller_wish wish) const noexcept {
-  if (!near_) return {};
-  bool const loads = wish == caller_wish::load;
-  return runtime::answer_of(near_->find(key, loads ? near_look::loader : near_look::any));
+  auto const who = wish == caller_wish::load ? near_look::loader : near_look::any;
+  return runtime::answer_of(local_->find(key, who));
 }
 
 failure cache_core::check_call(loader_from whose) const {
-  if (engine_->owned()) return {};
+  if (engine_->services().owned) return {};
   constexpr auto way_out = ": give it one, cache(store, options, loader)";
   if (whose == loader_from::cache) {
     return make_failure(
         errc::invalid_value,
         std::string("a call without a loader needs a cache that has one") + way_out);
   }
-  auto const& options = engine_->options();
+  auto const& options = engine_->common().options;
   bool const leaves = options.freshness.soft_timeout > milliseconds{0} &&
                       options.freshness.soft_timeout != wait_forever;
   bool const repeats = options.lasting.refresh_every > milliseconds{0};
@@ -194,41 +192,36 @@ void cache_core::refuse_own_key(std::string_view key) const {
 }
 
 std::shared_ptr<runtime::posting_gate> cache_core::back() const {
-  return engine_->home_of_loads().back;
+  return engine_->services().where.back;
 }
 
-std::vector<hot_key> cache_core::most_read(std::size_t most) const {
-  return hot_ ? hot_->top(most) : std::vector<hot_key>();
-}
+std::vector<hot_key> cache_core::most_read(std::size_t most) const { return local_->top(most); }
 
-hot_keys_stats cache_core::hot_stats() const { return hot_ ? hot_->stats() : hot_keys_stats(); }
+hot_keys_stats cache_core::hot_stats() const { return local_->hot_stats(); }
 
 std::vector<fleet_hot_key> cache_core::most_read_by_fleet(std::size_t most) const {
-  return hot_ ? hot_->fleet_top(most) : std::vector<fleet_hot_key>();
+  return local_->fleet_top(most);
 }
 
-hot_fleet_stats cache_core::fleet_stats() const {
-  return hot_ ? hot_->fleet_stats() : hot_fleet_stats();
-}
+hot_fleet_stats cache_core::fleet_stats() const { return local_->fleet_stats(); }
 
 void cache_core::fence(handler<void> done) {
   if (runtime::refused_in_child(engine_->home(), done)) return;
   auto const executor = get_executor();
   asio::post(executor, [engine = engine_] { engine->fence(); });
-  if (!near_) return post_result<void>(executor, std::move(done), boost::system::in_place_value);
-  asio::post(executor,
-             [near = near_, done = on_own_executor<void>(executor, std::move(done))]() mutable {
-               near->fence(std::move(done));
-             });
+  asio::post(executor, [local = *local_, executor,
+                        done = on_own_executor<void>(executor, std::move(done))]() mutable {
+    local.fence(executor, std::move(done));
+  });
 }
 
 void cache_core::drop_kept(handler<void> done) {
   if (runtime::refused_in_child(engine_->home(), done)) return;
   auto const executor = get_executor();
-  asio::post(executor, [engine = engine_, near = near_, executor,
+  asio::post(executor, [engine = engine_, executor,
                         done = on_own_executor<void>(executor, std::move(done))]() mutable {
     engine->fence();
-    if (near) near->drop_all();
+    engine->local().drop_all();
     post_result<void>(executor, std::move(done), boost::system::in_place_value);
   });
 }
@@ -237,12 +230,10 @@ failure cache_core::pin(std::string_view key) {
   if (failure why = runtime::why_inherited(engine_->home()); why.code) return why;
   auto const full = full_key(key);
   if (full.has_error()) return full.error();
-  return near_ ? near_->pin(key) : failure{};
+  return local_->pin(key);
 }
 
-void cache_core::unpin(std::string_view key) {
-  if (near_ && !near_->inherited()) near_->unpin(key);
-}
+void cache_core::unpin(std::string_view key) { local_->unpin(key); }
 
 void cache_core::submit(caller_ptr caller) {
   if (engine_->home().inherited()) return refuse_in_child(engine_->home(), std::move(caller));
@@ -256,12 +247,12 @@ void cache_core::submit_all(std::vector<caller_ptr> callers) {
 
 std::function<void()> cache_core::canceler(caller_ptr const& caller) const {
   using weak_caller = std::weak_ptr<cache_caller>;
-  return [back = engine_->home_of_loads().back, weak = std::weak_ptr(engine_),
+  return [back = engine_->services().where.back, weak = std::weak_ptr(engine_),
           call = weak_caller(caller)] {
     auto live = call.lock();
     if (!live) return;
     auto cancel = [weak, live = std::move(live)] {
-      if (auto const engine = weak.lock()) engine->callers().cancel(*live);
+      if (auto const engine = weak.lock()) engine->callers()->cancel(*live);
     };
     back->post(cancel);
   };
@@ -271,10 +262,10 @@ void cache_core::put(std::string_view key, result<cache_value> value, handler<vo
   if (runtime::refused_in_child(engine_->home(), done)) return;
   auto full = full_key(key);
   // The bytes of the tags are not among these: they are not known yet.
-  auto const added = runtime::frame_bytes(form_, engine_->options().format);
+  auto const added = runtime::frame_bytes(form_, engine_->common().options.format);
   failure why = full.has_error() ? full.error() : runtime::check_storable(value, form_, added);
   if (why.code) return post_result<void>(get_executor(), std::move(done), std::move(why));
-  auto const ttl = engine_->ttl_of(*value);
+  auto const ttl = engine_->common().ttl_of(*value);
   put_request request{*std::move(full), *std::move(value), ttl};
   asio::post(get_executor(),
              [engine = engine_, request = std::move(request),
@@ -289,19 +280,19 @@ void cache_core::invalidate(std::string_view key, handler<bool> done) {
 
 void cache_core::expire(std::string_view key, handler<bool> done) {
   auto full = full_key(key);
-  if (full.has_value() && engine_->options().format == cache_format::plain) {
+  if (full.has_value() && engine_->common().options.format == cache_format::plain) {
     full = make_failure(errc::not_supported, "cannot expire " + full->str() +
                                                  ": its entry has no times of its own; make the "
                                                  "cache with format = cache_format::framed, or "
                                                  "use invalidate");
   }
-  end_entry(engine_, &runtime::cache_engine::expire_entry, std::move(full), std::move(done));
+  end_entry(engine_, &runtime::cache_engine::expire, std::move(full), std::move(done));
 }
 
 void cache_core::end_tag(std::string_view tag, tag_ending how, handler<void> done) {
   if (runtime::refused_in_child(engine_->home(), done)) return;
   auto const executor = get_executor();
-  if (engine_->options().format == cache_format::plain) {
+  if (engine_->common().options.format == cache_format::plain) {
     auto why = make_failure(errc::not_supported,
                             "cannot end the tag " + in_quotes(tag) +
                                 ": plain entries have no "
@@ -310,7 +301,7 @@ void cache_core::end_tag(std::string_view tag, tag_ending how, handler<void> don
   }
   asio::post(executor, [engine = engine_, tag = std::string(tag), how,
                         done = on_own_executor<void>(executor, std::move(done))]() mutable {
-    engine->freshness()->tags().end(tag, how, std::move(done));
+    engine->end_tag(tag, how, std::move(done));
   });
 }
 
@@ -319,9 +310,9 @@ void cache_core::run_on(std::weak_ptr<runtime::loader_pool> const& pool,
   if (auto const open = pool.lock()) open->run(std::move(work));
 }
 
-cache_stats cache_core::stats() const { return engine_->stats(); }
+cache_stats cache_core::stats() const { return engine_->common().counters.read(); }
 
-failure cache_core::last_store_error() const { return engine_->last_store_error(); }
+failure cache_core::last_store_error() const { return engine_->common().trouble.latest(); }
 
 }  // namespace detail
 }  // namespace v0

@@ -1,140 +1,107 @@
 #include "cache/engine/engine.hpp"
 
-#include <algorithm>
+#include <utility>
 
-#include "cache/engine/over_locks.hpp"
 #include "runtime/fitted_ttl.hpp"
-#include "runtime/random.hpp"
 
 namespace herdlock::runtime {
-
 namespace {
 
-fleet_settings fleet_of(cache_options const& options) {
-  auto const& hot = *options.hot.keys;
-  return {
-      .topic = hot_keys_topic(options.prefix),
-      .thresholds = {.threshold = static_cast<std::uint64_t>(options.hot.fleet_threshold),
-                     .reads_per_write = hot.reads_per_write,
-                     // A sum is of the window before it: so what nobody reads is cool within two.
-                     .cool_time = hot.window * 3 / 4,
-                     .silence = report_store::keeps_for,
-                     .most_hot = hot.max_hot}};
-}
-
-// Others may have written since a load of before a fence began. One that waits for a slot has not
-// begun: many fences make no more of them than there are slots.
-template <class Flights>
-std::optional<algo::flight_id> flying(Flights& flights, cache_key const& key) {
-  return flights.flying_since_fence(key.str(),
-                                    [](auto const& one) { return !one->waits_for_slot(); });
-}
-
-result<detail::cache_answer> best_of(cache_freshness* freshness, detail::cache_caller& caller,
-                                     result<detail::cache_answer> answer) {
-  return freshness ? freshness->best_of(caller, answer) : std::move(answer);
-}
-
-// A foreign entry costs loads, unseen in answers. Each text is kept once, and this names no key.
-void warn_of_foreign_entries(cache_counters& counters, std::string const& store,
-                             cache_options const& options) {
-  counters.warnings.add(
-      cache_in_words(store, options.prefix) +
-      " meets entries that it cannot decode, takes them for misses and loads anew: another cache, "
-      "or version of the program, keeps values of another type, or in another format, under this "
-      "prefix (here it is format=" +
-      (is_framed(options) ? "framed" : "plain") + "); give each of them a prefix of its own");
-}
+// The call for a lasting entry whose refresh is due. Nobody waits for it.
+class scheduled_call final : public detail::cache_caller {
+ public:
+  explicit scheduled_call(cache_key full_key)
+      : cache_caller(std::move(full_key), detail::caller_wish::refresh,
+                     detail::loader_from::cache) {}
+  void complete(result<detail::cache_answer>) override {}
+  bool start_load(load_context, detail::load_sink) override { return false; }
+  void abandon() override {}
+};
 
 }  // namespace
 
-cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<store_core> locks,
-                           engine_settings settings)
-    : values_(std::move(values)),
-      settings_(std::move(settings)),
-      back_(std::make_shared<posting_gate>(values_->executor())),
-      flights_({.max_flights = settings_.options.bounds.max_waiting,
-                .max_joiners_per_flight = settings_.options.bounds.max_waiting,
-                .max_joiners = settings_.options.bounds.max_waiting}),
-      slots_(settings_.options),
-      trouble_(counters, locks ? claims_in::lock_store : claims_in::value_store,
-               cache_in_words(values_->display_name(), settings_.options.prefix)) {
-  if (options().hot.keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot.keys);
-  bool const tells = options().hot.fleet_threshold > 0 && values_->reports();
-  if (local_.hot && tells) local_.hot->join(fleet_of(options()));
-  if (options().hot.rules == key_rules::on) {
-    local_.rules = std::make_shared<cache_rules>(values_, counters, options().prefix);
+std::shared_ptr<cache_engine> cache_engine::make(std::shared_ptr<store_core> values,
+                                                 std::shared_ptr<store_core> locks,
+                                                 engine_settings settings) {
+  auto& options = settings.options;
+  auto const where = locks ? claims_in::lock_store : claims_in::value_store;
+  std::shared_ptr<cache_over_locks> over_locks;
+  if (locks) {
+    options.claim_ttl = fitted_ttl(locks->traits(), options.claim_ttl);
+    over_locks = std::make_shared<cache_over_locks>(values, std::move(locks), options.claim_ttl);
   }
-  if (local_.hot && local_.rules) {
-    local_.hot->keep_entries(
-        std::make_shared<cache_keep>(values_, counters, options().prefix, local_.rules));
-  }
-  if (settings_.near != near_cache::off && values_->pushes_changes()) {
-    local_.near = std::make_shared<cache_near>(values_, counters, options(), settings_.near,
-                                               key_sources{local_.hot, local_.rules});
-  }
-  counters.add_other_counts = [this](cache_stats& into) {
-    if (local_.near) add_counts(local_.near->table(), options().near.max_staleness, into);
-    if (local_.hot) local_.hot->add_counts(into);
+  auto const home = std::make_shared<cache_home>(values, std::move(options), settings.form, where);
+  auto keys = cache_keys::make(home, settings.near, settings.decode);
+  auto const whose = settings.owned ? detail::loader_from::cache : detail::loader_from::call;
+  auto callers = std::make_shared<cache_callers>(home, keys, whose);
+  std::shared_ptr<cache_engine> const made(new cache_engine(home, keys, std::move(callers)));
+  load_services services{
+      .home = home,
+      .keys = keys,
+      .claims = claim_place(values, std::move(over_locks)),
+      .owned = std::move(settings.owned),
+      .where = {std::move(settings.pool), std::make_shared<posting_gate>(values->executor())},
+      .slots = load_slots(home->options.bounds)};
+  auto look_again = [weak = std::weak_ptr(made)](detail::caller_ptr caller) {
+    if (auto const engine = weak.lock()) engine->look_again(std::move(caller));
   };
-  values_->caches().open(counters);
-  if (options().ttl == herdlock::lasting) {
-    cache_lasting::apply_to(settings_.options);
-    lasting_ = std::make_unique<cache_lasting>(*this);
-  }
-  bool const refreshes_plain = !is_framed(options()) && options().early_refresh > 0;
-  bool const has_due_keys = local_.near && (local_.hot || local_.rules);
-  if (is_framed(options()) || refreshes_plain || has_due_keys)
-    freshness_ = std::make_unique<cache_freshness>(*this);
-  if (refreshes_plain) plain_times_ = std::make_unique<cache_plain_times>(*this);
-  if (!locks) return;
-  auto& claim_ttl = settings_.options.claim_ttl;
-  claim_ttl = fitted_ttl(locks->traits(), claim_ttl);
-  over_locks_ = std::make_shared<cache_over_locks>(values_, std::move(locks), claim_ttl);
+  made->flights_ =
+      std::make_shared<cache_flights>(std::move(services), made->callers_, std::move(look_again));
+  made->services_ = &made->flights_->services();
+  keys->open({.end_softly =
+                  [weak = std::weak_ptr(made)](detail::cache_caller& caller, auto answer) {
+                    auto const engine = weak.lock();
+                    if (engine) engine->callers_->end(caller, std::move(answer));
+                  },
+              .refresh =
+                  [weak = std::weak_ptr(made)](cache_key const& key) {
+                    auto const engine = weak.lock();
+                    if (!engine) return;
+                    detail::caller_ptr call = std::make_shared<scheduled_call>(key);
+                    engine->submit({&call, 1});
+                  }});
+  return made;
 }
 
+cache_engine::cache_engine(home_ptr home, std::shared_ptr<cache_keys> keys, callers_ptr callers)
+    : home_(std::move(home)), keys_(std::move(keys)), callers_(std::move(callers)) {}
+
 cache_engine::~cache_engine() {
-  values_->caches().close(counters);
-  back_->shut();
+  services_->where.back->shut();
+  // Those that are left may have the last hold of a caller.
+  callers_->drop_all();
 }
 
 void cache_engine::on_closing() {
-  if (std::exchange(closed_, true)) return;
-  slots_.close();
-  if (lasting_) lasting_->close();
-  if (local_.hot) local_.hot->close();
-  if (local_.rules) local_.rules->close();
-  if (local_.near) local_.near->close();
-  for (auto const id : flights_.running()) {
-    auto* const state = flights_.state(id);
-    if (!state) continue;
-    auto const flight = *state;
-    flight->close();
-  }
-  callers_.end_all();
+  if (callers_->closed()) return;
+  callers_->close();
+  keys_->close();
+  flights_->close();
+  callers_->end_all();
   // The outcome of a loader goes to its call alone from now on.
-  back_->shut();
+  services_->where.back->shut();
 }
 
 // -------------------------------------------------------------------------- callers come
 
 void cache_engine::submit(std::span<detail::caller_ptr> callers) {
-  if (arrivals_.add(callers, settings_.options.bounds.max_waiting)) {
-    asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
+  auto const executor = home_->store->executor();
+  if (arrivals_.add(callers, home_->options.bounds.max_waiting)) {
+    asio::post(executor, [self = shared_from_this()] { self->drain(); });
   }
   for (auto& caller : callers) {
-    asio::post(values_->executor(), [self = shared_from_this(), caller = std::move(caller)] {
+    asio::post(executor, [self = shared_from_this(), caller = std::move(caller)] {
       if (!caller->answered) self->turn_away(*caller);
     });
   }
 }
 
 void cache_engine::turn_away(detail::cache_caller& caller) {
-  cache_counters::add(counters.overloaded);
-  callers_.finish(caller, make_failure(errc::overloaded,
-                                       "cache in " + values_->display_name() + ": " +
-                                           std::to_string(settings_.options.bounds.max_waiting) +
-                                           " callers are waiting already (bounds.max_waiting)"));
+  cache_counters::add(home_->counters.overloaded);
+  callers_->finish(caller, make_failure(errc::overloaded,
+                                        "cache in " + home_->store->display_name() + ": " +
+                                            std::to_string(home_->options.bounds.max_waiting) +
+                                            " callers are waiting already (bounds.max_waiting)"));
 }
 
 // Everyone who came since the last turn. Reads are sent after all have been looked at, so that
@@ -149,176 +116,216 @@ void cache_engine::drain() {
 void cache_engine::look_again(detail::caller_ptr caller) {
   if (caller->answered) return;
   if (!arrivals_.again(std::move(caller))) return;
-  asio::post(values_->executor(), [self = shared_from_this()] { self->drain(); });
-}
-
-void cache_engine::look_again(algo::flight_id id) {
-  for (auto& caller : flights_.take_joiners(id)) {
-    caller->in_flight = false;
-    look_again(std::move(caller));
-  }
+  asio::post(home_->store->executor(), [self = shared_from_this()] { self->drain(); });
 }
 
 void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   if (caller->answered) return;  // cancelled before its turn
-  bool const has_room = callers_.add(*caller, now);
-  if (closed_) return callers_.finish(*caller, values_->closed_failure());
+  bool const has_room = callers_->add(*caller, now);
+  if (callers_->closed()) return callers_->finish(*caller, home_->store->closed_failure());
   if (!has_room) return turn_away(*caller);
   if (caller->wish != detail::caller_wish::refresh) {
-    auto const own = without_prefix(caller->key, options());
-    bool const loads = caller->wish == detail::caller_wish::load;
-    auto const who = loads ? detail::near_look::first : detail::near_look::any;
-    auto hit = local_.near ? local_.near->find(own, who) : detail::near_hit();
-    if (hit) return callers_.finish(*caller, answer_of(std::move(hit)));
-    if (local_.rules) local_.rules->open();
-    if (local_.hot) local_.hot->read(own, now);
+    auto hit = keys_->reads.looked(caller->key, caller->wish, now);
+    if (hit) return callers_->finish(*caller, answer_of(std::move(hit)));
   }
   look_for(std::move(caller), now);
 }
 
 void cache_engine::look_for(detail::caller_ptr caller, clock::time_point now) {
   if (caller->answered) return;
-  if (closed_) return callers_.finish(*caller, values_->closed_failure());
-  if (caller->wish == detail::caller_wish::load) {
-    // If there may be a value to be served meanwhile, it is looked for.
-    auto const running = flying(flights_, caller->key);
-    if (running && !(*flights_.state(*running))->behind_answer()) {
-      count_miss(*caller, counters);
-      return launch(std::move(caller), algo::load_guard::guarded);
-    }
+  if (callers_->closed()) return callers_->finish(*caller, home_->store->closed_failure());
+  // If there may be a value to be served meanwhile, it is looked for.
+  if (caller->wish == detail::caller_wish::load && flights_->are_awaited(caller->key)) {
+    count_miss(*caller, home_->counters);
+    return flights_->launch(std::move(caller), algo::load_guard::guarded);
   }
-  auto const use = trouble_.next_read(now);
+  auto const use = home_->trouble.next_read(now);
   if (use == algo::store_use::ask) return looks_.add(std::move(caller));
   if (use == algo::store_use::skip_and_probe) probe(caller->key);
-  do_without_store(caller, trouble_.latest());
+  do_without_store(caller, home_->trouble.latest());
 }
 
-// ----------------------------------------------------------------------------- the flights
+// --------------------------------------------------------------------------------- looks
 
-void cache_engine::launch(detail::caller_ptr caller, algo::load_guard guard, load_purpose purpose) {
+void cache_engine::send_look(look_group group) {
+  if (!home_->store->values()) {
+    looks_.ended();
+    return group.for_each(
+        [&](auto const& caller) { callers_->finish(*caller, home_->store->closed_failure()); });
+  }
+  auto const how = group.rest.empty() ? key_reads::sharing::one : key_reads::sharing::several;
+  auto const key = group.head->key;
+  auto on_reply = [self = shared_from_this(), group = std::move(group)](result<found_or_not> got) {
+    self->on_look(group, std::move(got));
+  };
+  keys_->reads.read(key, how, std::move(on_reply));
+}
+
+void cache_engine::on_look(look_group const& group, result<found_or_not> got) {
+  auto& trouble = home_->trouble;
+  bool const in_trouble = got.has_error() && is_store_trouble(got.error());
+  if (in_trouble) trouble.failed(algo::store_step::read, got.error());
+  if (got.has_value()) trouble.read_worked();
+  if (looks_.ended()) {
+    // A store that hangs costs its timeout once, however many wait.
+    looks_.send_some([&](look_group next) {
+      if (!trouble.reads_fail()) return send_look(std::move(next));
+      looks_.ended();
+      next.for_each([&](auto const& caller) { do_without_store(caller, trouble.latest()); });
+    });
+  }
+  if (got.has_error()) {
+    auto const& why = got.error();
+    return group.for_each([&](auto const& caller) {
+      if (in_trouble) return do_without_store(caller, why);
+      callers_->finish(*caller, why);
+    });
+  }
+  if (!*got) return group.for_each([&](auto const& caller) { on_missed(caller); });
+  // One time for all decisions: an entry that was there does not end in between.
+  auto const now = clock::now();
+  if (group.rest.empty()) return on_found(group.head, **std::move(got), now);
+  group.for_each([&](auto const& caller) { on_found(caller, **got, now); });
+}
+
+void cache_engine::on_missed(detail::caller_ptr const& caller) {
   if (caller->answered) return;
-  if (closed_) return callers_.finish(*caller, values_->closed_failure());
-  bool const joins = flying(flights_, caller->key).has_value();
-  bool const is_first = guard == algo::load_guard::guarded && !joins;
-  bool const moves = is_first && unstored_.is_moving(caller->key);
-  bool const claims = is_first && !moves;
-  auto const use = claims ? trouble_.next_claim(clock::now()) : algo::store_use::ask;
-  // Claims failed a moment ago: loads are unguarded until one of them has claimed again.
-  bool const probe = use == algo::store_use::skip_and_probe;
-  if (use == algo::store_use::skip || moves) {
-    if (purpose.is_refresh()) return;
-    guard = algo::load_guard::unguarded;
+  if (caller->wish != detail::caller_wish::refresh) count_miss(*caller, home_->counters);
+  if (caller->wish != detail::caller_wish::load) {
+    return callers_->finish(*caller, detail::cache_answer{});
   }
-  bool const refreshes = purpose.is_refresh();
-  auto const* const known =
-      unstored_.find(caller->key, probe && !refreshes ? algo::load_guard::unguarded : guard);
-  if (known) {
-    if (probe) trouble_.claim_probe_over();
-    if (refreshes) return;
-    cache_counters::add(counters.joined);
-    return callers_.finish(*caller, best_of(freshness_.get(), *caller, *known));
-  }
-  auto const reply = flights_.join(caller->key.str(), detail::caller_ptr(caller));
-  if (!reply.accepted()) {
-    if (probe) trouble_.claim_probe_over();
-    if (refreshes) return;
-    auto end = best_of(
-        freshness_.get(), *caller,
-        make_failure(errc::overloaded, "too many loads of the cache in " + values_->display_name() +
-                                           " (bounds.max_waiting)"));
-    if (end.has_error()) cache_counters::add(counters.overloaded);
-    return callers_.finish(*caller, std::move(end));
-  }
-  caller->in_flight = true;
-  caller->flight = reply.ticket.flight.value;
-  caller->slot = reply.ticket.slot;
-  caller->visit = reply.ticket.visit;
-  auto& flight = *flights_.state(reply.ticket.flight);
-  if (reply.outcome == algo::join_outcome::joined) {
-    cache_counters::add(counters.joined);
-    caller->load_decided();
-    flight->joined(caller);
-    return;
-  }
-  purpose.probes_claims = probe;
-  flight =
-      std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller->key, purpose);
-  auto const started = flight;
-  live_.emplace(started->key().str(), started.get());
-  started->start(guard);
+  flights_->launch(caller, algo::load_guard::guarded);
 }
 
-// The caller's loader runs, unless somebody is at it, or claims cannot be had.
-void cache_engine::refresh(detail::caller_ptr const& caller, load_purpose purpose) {
-  cache_counters::add(counters.refreshes);
-  // A value that the store does not take is loaded less and less often.
-  bool const begins = !flying(flights_, caller->key) && unstored_.may_be_taken(caller->key);
-  if (begins) launch(caller, algo::load_guard::guarded, purpose);
-  // The caller is in the flight, or its loader runs already.
-  if (begins && (caller->in_flight || caller->loads || caller->answered)) return;
-  if (begins && flying(flights_, caller->key)) return;
-  cache_counters::add(counters.refused_refreshes);
-  freshness_->refresh_ended(caller->key, purpose.refresh);
-}
-
-algo::load_settings load_settings_of(cache_engine const& home, load_purpose const& purpose) {
-  bool const pushed = !home.over_locks() && home.home().traits().pushes_fills;
-  return {.claim_ttl = home.options().claim_ttl,
-          .max_load_time = home.options().max_load_time,
-          .waiting = pushed ? algo::load_waiting::watch : algo::load_waiting::back_off,
-          // Without one of these nobody could load behind the answer.
-          .behind_answer = purpose.behind_answer() && (home.owned() || purpose.caller_waits),
-          .caller_waits = purpose.caller_waits};
-}
-
-cache_store* cache_engine::claims() const {
-  return over_locks_ ? over_locks_.get() : values_->values().get();
-}
-
-void cache_engine::finish_with_best(detail::cache_caller& caller,
-                                    result<detail::cache_answer> answer) {
-  auto* const aged = closed_ ? nullptr : freshness_.get();
-  callers_.finish(caller, best_of(aged, caller, std::move(answer)));
-}
-
-void cache_engine::answer(algo::flight_id id, result<detail::cache_answer> const& answer,
-                          detail::caller_ptr const& loaded) {
-  auto const joiners = flights_.finish(id);
-  if (loaded) finish_with_best(*loaded, answer);
-  for (auto const& caller : joiners) finish_with_best(*caller, answer);
-}
-
-void cache_engine::forget(algo::flight_id id) {
-  auto* const aged = closed_ ? nullptr : freshness_.get();
-  for (auto const& caller : flights_.finish(id)) {
-    caller->in_flight = false;
-    auto end = best_of(aged, *caller, values_->closed_failure());
-    // No loader of his ran for this flight.
-    if (end.has_error() && !closed_) {
-      launch(caller, algo::load_guard::guarded);
-    } else {
-      callers_.finish(*caller, std::move(end));
+void cache_engine::on_found(detail::caller_ptr const& caller, found_entry entry,
+                            clock::time_point now) {
+  if (caller->answered) return;
+  auto [use, purpose] = keys_->reads.use_of(*caller, entry, now);
+  bool waits = false;
+  if (use == algo::entry_use::serve_and_refresh) {
+    // Nothing that a call was given is used behind its answer: without a loader of the cache's own
+    // this call waits for its load, with the value at hand.
+    purpose.caller_waits = !services_->owned;
+    if (purpose.caller_waits) keys_->copies().keep(*caller, entry);
+    waits = flights_->refresh(caller, purpose);
+  } else if (use != algo::entry_use::serve) {
+    count_miss(*caller, home_->counters);
+    if (caller->wish == detail::caller_wish::look) {
+      return callers_->finish(*caller, detail::cache_answer{});
     }
+    if (purpose.waits_softly) keys_->copies().keep_softly(*caller, entry);
+    return flights_->launch(caller, algo::load_guard::guarded, purpose);
   }
+  if (caller->wish != detail::caller_wish::refresh && !caller->missed) {
+    home_->counters.count_hits(entry.answer.kind, 1);
+    if (entry.stale(now)) cache_counters::add(home_->counters.stale_hits);
+  }
+  if (!waits) callers_->finish(*caller, std::move(entry.answer));
 }
 
-std::optional<found_entry> cache_engine::read(cache_value stored) {
-  found_entry entry;
-  // An entry of the other format is none of ours.
-  bool readable = is_framed(options()) ? freshness_->open(stored, entry.age) : !is_framed(stored);
-  if (readable && std::holds_alternative<absent>(stored)) {
-    entry.answer.kind = detail::entry_kind::absent;
-    return entry;
+// The store failed, or did so a moment ago (S9): whoever has a loader loads under this process' own
+// bounds. A call that was let through although a value is kept has that (near_look::first).
+void cache_engine::do_without_store(detail::caller_ptr const& caller, failure const& why) {
+  if (caller->answered) return;
+  if (caller->wish != detail::caller_wish::load) return callers_->finish(*caller, why);
+  auto hit = local().find(home_->own(caller->key), detail::near_look::any);
+  if (hit) return callers_->finish(*caller, answer_of(std::move(hit)));
+  count_miss(*caller, home_->counters);
+  flights_->launch(caller, algo::load_guard::unguarded);
+}
+
+void cache_engine::probe(cache_key const& key) {
+  auto const& values = home_->store->values();
+  if (!values) return;
+  auto on_reply = [home = home_](result<cache_lookup> reply) {
+    auto& trouble = home->trouble;
+    if (reply.has_value()) return trouble.read_worked();
+    auto const& why = reply.error();
+    auto const scope = is_store_trouble(why) ? trouble.failed(algo::store_step::read, why)
+                                             : algo::trouble_scope::none;
+    // At a bound of our own nothing was asked. Else who refuses one key answers.
+    if (why == errc::overloaded) return trouble.read_probe_over();
+    if (scope != algo::trouble_scope::reads) trouble.read_worked();
+  };
+  values->get(key, home_->form, std::move(on_reply));
+}
+
+// --------------------------------------------------------------------------------- writes
+
+template <class Reply>
+void cache_engine::count(result<Reply> const& reply) {
+  if (reply.has_error()) return cache_counters::add(home_->counters.store_errors);
+  home_->trouble.write_worked();
+}
+
+// The loads are voided before and after: one that began in between may have been answered by the
+// store before it carried this out, and whoever comes after the completion must not join it.
+// `send` gets what the store's answer goes to.
+template <class Reply, class Send>
+void cache_engine::write(cache_key const& key, voiding how, handler<Reply> done, Send&& send) {
+  flights_->voided(key, how);
+  auto const executor = home_->store->executor();
+  if (!home_->store->values()) {
+    return detail::post_result<Reply>(executor, std::move(done), home_->store->closed_failure());
   }
-  if (readable) {
-    auto object = settings_.decode(stored);
-    readable = object.has_value();
-    if (readable) entry.answer = {detail::entry_kind::value, *std::move(object)};
+  send([self = shared_from_this(), key, how, done = std::move(done),
+        executor](result<Reply> reply) mutable {
+    self->count(reply);
+    self->flights_->voided(key, how);
+    detail::dispatch_result(executor, std::move(done), std::move(reply));
+  });
+}
+
+void cache_engine::put(put_request request, handler<void> done) {
+  failure why = keys_->writes.admit(request, done);
+  if (why.code) {
+    return detail::post_result<void>(home_->store->executor(), std::move(done), std::move(why));
   }
-  if (readable) return entry;
-  cache_counters::add(counters.undecodable);
-  warn_of_foreign_entries(counters, values_->display_name(), options());
-  return std::nullopt;
+  auto const key = request.key;
+  write<void>(key, voiding::ends_copies, std::move(done), [&](handler<void> on_reply) {
+    keys_->writes.put(std::move(request), std::move(on_reply));
+  });
+}
+
+void cache_engine::invalidate(cache_key key, handler<bool> done) {
+  write<bool>(key, voiding::ends_copies, std::move(done),
+              [&](handler<bool> on_reply) { keys_->writes.invalidate(key, std::move(on_reply)); });
+}
+
+void cache_engine::expire(cache_key key, handler<bool> done) {
+  write<bool>(key, voiding::keeps_copies, std::move(done),
+              [&](handler<bool> on_reply) { keys_->writes.expire(key, std::move(on_reply)); });
+}
+
+void cache_engine::end_tag(std::string const& tag, detail::tag_ending how, handler<void> done) {
+  auto const executor = home_->store->executor();
+  auto const record = keys_->writes.record_of(tag);
+  if (record.has_error()) {
+    return detail::post_result<void>(executor, std::move(done), record.error());
+  }
+  // Before and after, as for a key: what began in between may have read the record before its end.
+  auto claims = flights_->tag_ended(tag, how);
+  if (!home_->store->values()) {
+    return detail::post_result<void>(executor, std::move(done), home_->store->closed_failure());
+  }
+  auto on_reply = [self = shared_from_this(), tag, how, claims = std::move(claims), executor,
+                   done = std::move(done)](result<bool> const& reply) mutable {
+    self->count(reply);
+    // Not before: whoever claims then finds the tag's record as it is now.
+    for (auto& [key, owner] : claims) self->services_->give_up_claim(key, owner);
+    for (auto& [key, owner] : self->flights_->tag_ended(tag, how)) {
+      self->services_->give_up_claim(key, owner);
+    }
+    result<void> said = boost::system::in_place_value;
+    if (reply.has_error()) said = reply.error();
+    detail::dispatch_result(executor, std::move(done), std::move(said));
+  };
+  keys_->writes.end_tag(*record, how, std::move(on_reply));
+}
+
+void cache_engine::fence() {
+  flights_->fence();
+  keys_->writes.fence();
 }
 
 }  // namespace herdlock::runtime

@@ -2,17 +2,29 @@
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 
-#include "cache/engine/claim_clean_up.hpp"
-#include "cache/engine/engine.hpp"
-#include "cache/engine/load_results.hpp"
-#include "cache/engine/tagged_load.hpp"
+#include <algorithm>
+
 #include "runtime/random.hpp"
 
 namespace herdlock::runtime {
 namespace {
 
-void end_probe(cache_engine& home, load_purpose& purpose) {
-  if (std::exchange(purpose.probes_claims, false)) home.trouble().claim_probe_over();
+using algo::claim_answer;
+using algo::watch_answer;
+
+void end_probe(load_services& home, load_purpose& purpose) {
+  if (std::exchange(purpose.probes_claims, false)) home.home->trouble.claim_probe_over();
+}
+
+algo::load_settings settings_of(load_services const& home, load_purpose const& purpose) {
+  auto const& options = home.home->options;
+  bool const pushed = home.claims.pushes_fills();
+  return {.claim_ttl = options.claim_ttl,
+          .max_load_time = options.max_load_time,
+          .waiting = pushed ? algo::load_waiting::watch : algo::load_waiting::back_off,
+          // Without one of these nobody could load behind the answer.
+          .behind_answer = purpose.behind_answer() && (home.owned || purpose.caller_waits),
+          .caller_waits = purpose.caller_waits};
 }
 
 }  // namespace
@@ -23,11 +35,10 @@ result<detail::cache_answer> load_words::answer(algo::load_answer what,
     case algo::load_answer::found:
       return found;
     case algo::load_answer::loaded:
-      return outcome.answer;
+    case algo::load_answer::load_error:
+      return answer_of(end.outcome);
     case algo::load_answer::shared_error:
       return make_failure(errc::load_failed, shared_error);
-    case algo::load_answer::load_error:
-      return make_failure(errc::load_failed, outcome.error.value_or(std::string()));
     case algo::load_answer::refused:
       return refusal;
     case algo::load_answer::closed:
@@ -36,24 +47,29 @@ result<detail::cache_answer> load_words::answer(algo::load_answer what,
   return make_failure(errc::canceled, "the cache was closed while " + key.str() + " was loading");
 }
 
-load_flight::load_flight(std::shared_ptr<cache_engine> const& home, algo::flight_id id,
+load_flight::load_flight(std::shared_ptr<flight_board> const& home, algo::flight_id id,
                          cache_key key, load_purpose const& purpose)
     : home_(home),
       id_(id),
       key_(std::move(key)),
       owner_(owner_token::generate()),
       purpose_(purpose),
-      machine_(load_settings_of(*home, purpose)),
-      callers_(id,
-               {.has_owned = home->owned() != nullptr, .behind_answer = purpose.behind_answer()}) {}
+      machine_(settings_of(home->services(), purpose)),
+      callers_(id, {.has_owned = home->services().owned != nullptr,
+                    .behind_answer = purpose.behind_answer()}) {
+  said_.end.refresh_below = purpose.refresh_below;
+}
 
 load_flight::~load_flight() {
   timer_queue::remove(*this);
   auto const home = home_.lock();
   if (!home) return;
   home->unlist(*this);
-  end_probe(*home, purpose_);
-  if (home->freshness()) home->freshness()->tags().load_ended(*this);
+  end_probe(home->services(), purpose_);
+}
+
+bool load_flight::has_tag(std::string_view tag) const {
+  return std::ranges::find(tags_, tag) != tags_.end();
 }
 
 // A call's run is over that could not claim meanwhile.
@@ -64,7 +80,7 @@ void load_flight::start(algo::load_guard guard) {
     bool const waits = engine && std::exchange(self->waits_for_turn_, false);
     if (waits) self->take_slot(*engine, algo::load_call::take_slot);
   });
-  apply(machine_.start(guard));
+  apply(algo::load_started{guard});
 }
 
 bool load_flight::slot_granted() {
@@ -75,14 +91,14 @@ bool load_flight::slot_granted() {
     waits_for_turn_ = true;
     return false;
   }
-  apply(machine_.slot_granted(clock::now()));
+  apply(algo::slot_granted{});
   return true;
 }
 
 // ------------------------------------------------------------------------------- the callers
 
 void load_flight::joined(detail::caller_ptr const& caller) {
-  machine_.joined();
+  machine_.resume(algo::caller_joined{}, clock::now());
   auto const home = home_.lock();
   if (!home || !waits_for_turn_ || !callers_.choose(caller)) return;
   waits_for_turn_ = false;
@@ -92,7 +108,7 @@ void load_flight::joined(detail::caller_ptr const& caller) {
 void load_flight::everyone_left() {
   auto const keep = shared_from_this();
   auto const home = home_.lock();
-  apply(machine_.everyone_left());
+  apply(algo::everyone_left{});
   if (home) callers_.others_left(*home);
 }
 
@@ -102,58 +118,63 @@ void load_flight::caller_ended() {
 
 bool load_flight::voided() {
   bool const was_lost = machine_.claim_is_lost();
-  outdated_ = true;
-  apply(machine_.voided(), algo::stop_reason::voided);
+  said_.end.outdated = true;
+  apply(algo::load_voided{}, algo::stop_reason::voided);
   return !was_lost && machine_.claim_is_lost();
 }
 
 void load_flight::close() {
   if (auto const home = home_.lock()) callers_.stop(*home, algo::stop_reason::closing);
-  apply(machine_.close(), algo::stop_reason::closing);
+  apply(algo::load_closed{}, algo::stop_reason::closing);
 }
 
 // ---------------------------------------------------------------- what the machine said
 
-void load_flight::apply(algo::load_plan const& plan, algo::stop_reason why) {
+void load_flight::apply(algo::load_event const& event, algo::stop_reason why) {
+  auto const plan = machine_.resume(event, clock::now());
   auto const keep = shared_from_this();
   auto const home = home_.lock();
   if (!home) return;
-  if (machine_.done()) {
-    if (auto const at = std::exchange(queued_at_, std::nullopt))
-      home->slots().of(slot_kind_).leave(*at);
+  auto& services = home->services();
+  bool const done = machine_.done();
+  if (done) {
+    if (auto const at = std::exchange(queued_at_, std::nullopt)) {
+      services.slots.of(said_.end.guard).leave(*at);
+    }
     if (std::exchange(watching_, false)) stop_watch_.emit(asio::cancellation_type::terminal);
     waits_for_turn_ = false;
   }
-  if (plan.detach) home->flights().detach(id_);
+  if (plan.detach) home->detach(id_);
   if (plan.signal_lost) {
-    outdated_ = true;
+    said_.end.outdated = true;
     callers_.stop(*home, why);
   }
-  if (plan.clean_up) home->give_up_claim(key_, owner_);
+  if (plan.clean_up) services.give_up_claim(key_, owner_);
   if (plan.answer) home->answer(id_, said_.answer(*plan.answer, key_), callers_.take_sharer());
   // The slot is freed before the call, which may be for a slot of the other kind.
-  if (plan.free_slot) home->slots().free(slot_kind_);
+  if (plan.free_slot) services.slots.free(said_.end.guard);
   begin(*home, plan.call);
   if (machine_.done()) {
     home->unlist(*this);
-    end_probe(*home, purpose_);
+    end_probe(services, purpose_);
   }
   // A loader that hangs has lost its claim, and is not waited for.
   if (purpose_.is_refresh() && (machine_.done() || plan.signal_lost)) {
-    bool const refused = load_began_ == clock::time_point();
-    if (refused) cache_counters::add(home->counters.refused_refreshes);
-    home->freshness()->refresh_ended(key_, std::exchange(purpose_.refresh, 0));
+    bool const refused = said_.end.began == clock::time_point();
+    if (refused) cache_counters::add(services.home->counters.refused_refreshes);
+    services.keys->loads.refresh_ended(key_, std::exchange(purpose_.refresh, 0));
   }
   if (machine_.done()) home->forget(id_);
   if (machine_.due() == clock::time_point::max()) {
     timer_queue::remove(*this);
   } else {
-    home->home().timers().schedule(*this, machine_.due());
+    services.home->store->timers().schedule(*this, machine_.due());
   }
 }
 
-void load_flight::begin(cache_engine& home, algo::load_call call) {
-  cache_store* const claims = home.claims();
+void load_flight::begin(flight_board& home, algo::load_call call) {
+  auto& services = home.services();
+  cache_store* const claims = services.claims.store();
   if (call == algo::load_call::none) return;
   if (call == algo::load_call::take_slot || call == algo::load_call::take_free_slot)
     return take_slot(home, call);
@@ -161,22 +182,24 @@ void load_flight::begin(cache_engine& home, algo::load_call call) {
   if (!claims) return;  // closing: the machine is closed next, or is closed already
   switch (call) {
     case algo::load_call::claim:
-      return claim(home, *claims);
+      return claim(services, *claims);
     case algo::load_call::clear:
       // However this ends, the claim's own step finds out what is there now.
-      return remove_entry(home.local().near, *claims, key_, [self = shared_from_this()] {
-        self->apply(self->machine_.clear_replied());
+      return services.keys->loads.remove(*claims, key_, [self = shared_from_this()] {
+        self->apply(algo::store_answered::replied);
       });
     case algo::load_call::watch:
-      return watch(home, *claims);
+      return watch(services, *claims);
     case algo::load_call::extend:
-      return extend(home, *claims);
+      return extend(services, *claims);
     case algo::load_call::fill:
-      return fill(home, *claims);
-    case algo::load_call::share_error:
-      return end_claim(home, *claims, error_to_tell(home, key_, *said_.outcome.error));
+      return fill(services, *claims);
+    case algo::load_call::share_error: {
+      auto& text = *said_.end.outcome.error;
+      return end_claim(services, *claims, services.keys->loads.failed(key_, text));
+    }
     case algo::load_call::give_up:
-      return end_claim(home, *claims, {});
+      return end_claim(services, *claims, {});
     default:
       return;
   }
@@ -184,15 +207,15 @@ void load_flight::begin(cache_engine& home, algo::load_call call) {
 
 // ------------------------------------------------------------------------- taking the claim
 
-void load_flight::take_slot(cache_engine& home, algo::load_call how) {
-  slot_kind_ = machine_.guard();
+void load_flight::take_slot(flight_board& home, algo::load_call how) {
+  said_.end.guard = machine_.guard();
   if (callers_.choose(home)) return queue_for_slot(home, how);
   if (how == algo::load_call::take_free_slot) return everyone_left();
   waits_for_turn_ = true;
 }
 
-void load_flight::queue_for_slot(cache_engine& home, algo::load_call how) {
-  auto& slots = home.slots().of(slot_kind_);
+void load_flight::queue_for_slot(flight_board& home, algo::load_call how) {
+  auto& slots = home.services().slots.of(said_.end.guard);
   if (slots.try_take()) {
     slot_granted();
     return;
@@ -202,116 +225,128 @@ void load_flight::queue_for_slot(cache_engine& home, algo::load_call how) {
   queued_at_ = slots.wait(shared_from_this());
 }
 
-void load_flight::claim(cache_engine& home, cache_store& claims) {
-  claim_request request{key_, owner_, home.options().claim_ttl, home.form(),
+void load_flight::claim(load_services& home, cache_store& claims) {
+  auto const& common = *home.home;
+  claim_request request{key_, owner_, common.options.claim_ttl, common.form,
                         purpose_.refresh_below};
   auto on_judged = [self = shared_from_this()](result<claim_reply> reply, auto by_tags) {
     self->said_.by_tags = by_tags;
     self->on_claim(std::move(reply));
   };
   auto on_reply = [self = shared_from_this(), on_judged](result<claim_reply> reply) {
-    claim_of_load const mine{self->key_, self->owner_, self->purpose_.by_tags};
-    if (auto const engine = self->home_.lock()) {
-      judge_claim(*engine, mine, std::move(reply), on_judged);
-    }
+    auto const board = self->home_.lock();
+    if (!board) return;
+    auto give_up = [self] {
+      if (auto const still = self->home_.lock()) {
+        still->services().give_up_claim(self->key_, self->owner_);
+      }
+    };
+    claim_of_load mine{self->key_, self->purpose_.by_tags, std::move(give_up)};
+    board->services().keys->loads.claim_answered(std::move(mine), std::move(reply), on_judged);
   };
   claims.claim(std::move(request), std::move(on_reply));
 }
 
 void load_flight::on_claim(result<claim_reply> reply) {
-  auto const home = home_.lock();
-  if (!home) return;
+  auto const board = home_.lock();
+  if (!board) return;
+  auto& home = board->services();
+  auto& trouble = home.home->trouble;
   bool const probed = purpose_.probes_claims;
-  end_probe(*home, purpose_);
-  bool const ours = reply.has_value() && std::holds_alternative<claimed>(*reply);
+  end_probe(home, purpose_);
+  auto const* const ours = reply.has_value() ? std::get_if<claimed>(&*reply) : nullptr;
   if (!ours) callers_.decided();
   if (reply.has_error()) {
     if (!is_store_trouble(reply.error())) {
       said_.refusal = reply.error();
-      return apply(machine_.refused());
+      return apply(algo::claim_answered{claim_answer::refused});
     }
-    auto const scope = home->trouble().failed(algo::store_step::claim, reply.error());
-    said_.refused_alone = scope == algo::trouble_scope::key;
-    if (reply.error() == errc::moving) home->unstored().moves(key_);
+    auto const scope = trouble.failed(algo::store_step::claim, reply.error());
+    said_.end.refused_alone = scope == algo::trouble_scope::key;
+    if (reply.error() == errc::moving) home.keys->unstored().moves(key_);
     // The claim was refused to this key alone: so others' claims are judged.
-    bool const answers = said_.refused_alone && reply.error() != errc::overloaded;
-    if (probed && answers) home->trouble().claims_worked();
-    return apply(machine_.claim_failed());
+    bool const answers = said_.end.refused_alone && reply.error() != errc::overloaded;
+    if (probed && answers) trouble.claims_worked();
+    return apply(algo::claim_answered{claim_answer::failed});
   }
-  home->trouble().claims_worked();
+  trouble.claims_worked();
   if (ours) {
-    fencing_ = std::get<claimed>(*reply).fencing;
-    return apply(machine_.claim_granted(clock::now()));
+    said_.fencing = ours->fencing;
+    return apply(algo::claim_answered{claim_answer::granted});
   }
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
-    auto entry = home->read(std::move(hit->value));
+    auto entry = home.keys->reads.open(std::move(hit->value));
     // The key is another program's: the value that is loaded now answers for this key alone.
-    said_.refused_alone = !entry;
-    if (!entry) return apply(machine_.claim_unreadable());
+    said_.end.refused_alone = !entry;
+    if (!entry) return apply(algo::claim_answered{claim_answer::unreadable});
     // Stale already, by a grace that is longer than ours, or by its tags: it is claimed as what it
     // is.
-    if (entry->age && clock::now() >= entry->age->times.expires) {
+    if (entry->stale(clock::now())) {
       entry->age->by_tags = said_.by_tags;
       purpose_.by_tags = said_.by_tags != algo::tag_verdict::fresh;
-      auto const below = cache_freshness::refresh_below(*entry->age);
+      auto const below = key_reads::refresh_below(*entry->age);
+      said_.end.refresh_below = below;
       if (std::exchange(purpose_.refresh_below, below) < below) {
-        return apply(machine_.claim_busy(milliseconds{1}, clock::now(), random_unit()));
+        return apply(algo::claim_answered{claim_answer::busy, milliseconds{1}, random_unit()});
       }
       // The entry has no end of its own: no claim beside it is granted.
-      if (purpose_.by_tags) return apply(machine_.claim_unreadable());
+      if (purpose_.by_tags) return apply(algo::claim_answered{claim_answer::unreadable});
     }
-    // Another has refreshed it.
-    if (home->plain_times()) home->plain_times()->forget(key_);
+    home.keys->loads.loaded_elsewhere(key_);
     said_.found = std::move(entry->answer);
-    return apply(machine_.claim_hit());
+    return apply(algo::claim_answered{claim_answer::hit});
   }
   if (auto* const other = std::get_if<claim_busy>(&*reply)) {
-    return apply(machine_.claim_busy(other->remaining, clock::now(), random_unit()));
+    return apply(algo::claim_answered{claim_answer::busy, other->remaining, random_unit()});
   }
-  said_.shared_error = error_told(*home, key_, std::get<load_backing_off>(std::move(*reply)));
-  apply(machine_.claim_backing_off());
+  said_.shared_error =
+      home.keys->loads.failed_elsewhere(key_, std::get<load_backing_off>(std::move(*reply)));
+  apply(algo::claim_answered{claim_answer::backing_off});
 }
 
-void load_flight::watch(cache_engine& home, cache_store& claims) {
+void load_flight::watch(load_services& home, cache_store& claims) {
   watching_ = true;
-  watch_request request{key_, machine_.watch_wait(), home.form()};
+  watch_request request{key_, machine_.watch_wait(), home.home->form};
   auto on_reply = [self = shared_from_this()](result<watch_reply> reply) {
     self->watching_ = false;
-    auto const on_judged = [self](result<watch_reply> said) { self->on_watch(std::move(said)); };
-    if (auto const engine = self->home_.lock()) judge_push(*engine, std::move(reply), on_judged);
+    auto const board = self->home_.lock();
+    if (!board) return;
+    auto on_judged = [self](result<watch_reply> said) { self->on_watch(std::move(said)); };
+    board->services().keys->loads.watch_answered(std::move(reply), std::move(on_judged));
   };
   claims.watch(std::move(request),
                asio::bind_cancellation_slot(stop_watch_.slot(), std::move(on_reply)));
 }
 
 void load_flight::on_watch(result<watch_reply> reply) {
-  auto const home = home_.lock();
-  if (!home || machine_.done()) return;
+  auto const board = home_.lock();
+  if (!board || machine_.done()) return;
+  auto& home = board->services();
   if (reply.has_error()) {
     if (!is_store_trouble(reply.error())) {
       said_.refusal = reply.error();
-      return apply(machine_.refused());
+      return apply(algo::watch_answered{watch_answer::refused});
     }
-    auto const scope = home->trouble().failed(algo::store_step::wait, reply.error());
-    said_.refused_alone = scope == algo::trouble_scope::key;
+    auto const scope = home.home->trouble.failed(algo::store_step::wait, reply.error());
+    said_.end.refused_alone = scope == algo::trouble_scope::key;
     // Pushes need rights of their own (channels): the claims go on without them.
-    if (reply.error() == errc::access_denied) {
-      return apply(machine_.watch_denied(clock::now(), random_unit()));
-    }
-    return apply(machine_.watch_failed());
+    bool const denied = reply.error() == errc::access_denied;
+    auto const how = denied ? watch_answer::denied : watch_answer::failed;
+    return apply(algo::watch_answered{how, random_unit()});
   }
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
-    auto entry = home->read(std::move(hit->value));
-    bool const stale = entry && entry->age && clock::now() >= entry->age->times.expires;
-    if (!entry || stale) return apply(machine_.watch_look_again(clock::now(), random_unit()));
+    auto entry = home.keys->reads.open(std::move(hit->value));
+    if (!entry || entry->stale(clock::now())) {
+      return apply(algo::watch_answered{watch_answer::look_again, random_unit()});
+    }
     said_.found = std::move(entry->answer);
-    return apply(machine_.watch_hit());
+    return apply(algo::watch_answered{watch_answer::hit});
   }
   if (auto* const failed = std::get_if<load_backing_off>(&*reply)) {
-    said_.shared_error = error_told(*home, key_, std::move(*failed));
-    return apply(machine_.watch_error());
+    said_.shared_error = home.keys->loads.failed_elsewhere(key_, std::move(*failed));
+    return apply(algo::watch_answered{watch_answer::error});
   }
-  apply(machine_.watch_look_again(clock::now(), random_unit()));
+  apply(algo::watch_answered{watch_answer::look_again, random_unit()});
 }
 
 }  // namespace herdlock::runtime

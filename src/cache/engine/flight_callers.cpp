@@ -1,6 +1,7 @@
 #include "cache/engine/flight_callers.hpp"
 
-#include "cache/engine/engine.hpp"
+#include "cache/engine/callers.hpp"
+#include "cache/engine/load_services.hpp"
 
 namespace herdlock::runtime {
 namespace {
@@ -18,16 +19,14 @@ algo::loader_end end_of(detail::load_outcome const& outcome) {
 
 }  // namespace
 
-std::size_t flight_callers::waiting(cache_engine& home) const {
-  return home.flights().waiting(id_);
-}
+std::size_t flight_callers::waiting(callers_of_flight& home) const { return home.waiting(id_); }
 
-bool flight_callers::choose(cache_engine& home) {
+bool flight_callers::choose(callers_of_flight& home) {
   auto const before = std::exchange(chosen_, nullptr);
   bool const is_caches = machine_.next(algo::first_caller::none) == algo::loader_of::cache;
   if (!is_caches) {
-    auto const* const able = home.flights().first_of(
-        id_, [&](detail::caller_ptr const& one) { return one->may_claim(later_); });
+    auto const* const able =
+        home.first_of(id_, [&](detail::caller_ptr const& one) { return one->may_claim(later_); });
     if (able) chosen_ = *able;
   }
   // The caller does not lead any more: its call waits for its other keys alone.
@@ -50,14 +49,15 @@ void flight_callers::decided() {
 }
 
 // A caller who can load now; else the first, whose loader runs behind what it is at.
-detail::caller_ptr const* flight_callers::first_who_loads(cache_engine& home) const {
+detail::caller_ptr const* flight_callers::first_who_loads(callers_of_flight& home) const {
   auto const able = [](detail::caller_ptr const& one) { return one->may_claim([] {}); };
-  if (auto const* const now = home.flights().first_of(id_, able)) return now;
-  return home.flights().first_of(id_, [](auto const&) { return true; });
+  if (auto const* const now = home.first_of(id_, able)) return now;
+  return home.first_of(id_, [](auto const&) { return true; });
 }
 
-bool flight_callers::begin(cache_engine& home, fencing_token fencing, cache_key const& own_key,
+bool flight_callers::begin(callers_of_flight& home, fencing_token fencing, cache_key const& own_key,
                            deliver_type const& deliver) {
+  auto const& services = home.services();
   for (;;) {
     // The leader of a call for many is the first who could claim; he may have left since.
     bool const is_there = chosen_ && chosen_->in_flight && chosen_->flight == id_.value;
@@ -79,13 +79,13 @@ bool flight_callers::begin(cache_engine& home, fencing_token fencing, cache_key 
       case algo::loader_of::cache:
         decided();
         machine_.begun(algo::loader_of::cache);
-        home.owned()->start(std::move(context), std::move(sink), home.home_of_loads());
+        services.owned->start(std::move(context), std::move(sink), services.where);
         return true;
       case algo::loader_of::call:
         break;
     }
     chosen_ = nullptr;
-    home.callers().take_out_of_flight(*caller);
+    home.take_out(*caller);
     loading_ = caller;
     caller->loads = true;
     machine_.begun(algo::loader_of::call);
@@ -100,16 +100,16 @@ bool flight_callers::begin(cache_engine& home, fencing_token fencing, cache_key 
     loading_ = nullptr;
     caller->loads = false;
     machine_.begun(algo::loader_of::nobody);
-    home.callers().finish(*caller, home.home().closed_failure());  // which nobody takes
+    home.callers().finish(*caller, services.home->store->closed_failure());  // nobody takes it
   }
 }
 
-void flight_callers::obey(cache_engine& home, algo::callers_plan plan) {
+void flight_callers::obey(callers_of_flight& home, algo::callers_plan plan) {
   if (plan.ask_to_stop) stop_.request_stop();
   if (plan.others_look_again) home.look_again(id_);
 }
 
-algo::load_end flight_callers::ended(cache_engine& home, detail::load_outcome const& outcome) {
+algo::load_end flight_callers::ended(callers_of_flight& home, detail::load_outcome const& outcome) {
   auto const verdict = machine_.ended(end_of(outcome), waiting(home));
   auto const caller = std::exchange(loading_, nullptr);
   if (!caller) return verdict.load;
@@ -126,11 +126,11 @@ algo::load_end flight_callers::ended(cache_engine& home, detail::load_outcome co
       break;
     case algo::own_answer::looks_again:
       // The value that the caller had is no answer any more.
-      if (home.freshness()) home.freshness()->forget(*caller);
+      home.services().keys->copies().forget(*caller);
       home.look_again(caller);
       break;
     case algo::own_answer::what_it_has_or_looks_again: {
-      auto best = home.freshness() ? home.freshness()->best_of(*caller, why()) : why();
+      auto best = home.services().keys->copies().best_of(*caller, why());
       if (best.has_value()) {
         home.callers().finish(*caller, std::move(best));
       } else {
@@ -140,7 +140,7 @@ algo::load_end flight_callers::ended(cache_engine& home, detail::load_outcome co
     }
     case algo::own_answer::what_it_has:
     case algo::own_answer::error:
-      home.finish_with_best(*caller, why());
+      home.callers().finish_with_best(*caller, why());
       break;
     case algo::own_answer::none:
       break;

@@ -14,7 +14,26 @@
 
 namespace herdlock::runtime {
 
-class cache_engine;
+class cache_callers;
+struct load_services;
+
+/// The callers that wait in flights. All members on the executor.
+class callers_of_flight {
+ public:
+  virtual ~callers_of_flight() = default;
+
+  virtual load_services& services() = 0;
+  virtual cache_callers& callers() = 0;
+  virtual std::size_t waiting(algo::flight_id id) const = 0;
+  /// The first of them for which this holds, or null. Valid until the next call.
+  virtual detail::caller_ptr const* first_of(
+      algo::flight_id id, std::function<bool(detail::caller_ptr const&)> const& holds) = 0;
+  /// The caller leaves the flight, and waits on.
+  virtual void take_out(detail::cache_caller& caller) = 0;
+  /// Callers go on as calls that have just come: all of the flight, or this one.
+  virtual void look_again(algo::flight_id id) = 0;
+  virtual void look_again(detail::caller_ptr caller) = 0;
+};
 
 /// All members on the executor of the value store.
 class flight_callers {
@@ -30,7 +49,7 @@ class flight_callers {
   /// Called when choose() has said no, and may say yes now.
   void when_able(std::function<void()> call) { later_ = std::move(call); }
   /// Whether there is a caller who can load, or the cache can.
-  bool choose(cache_engine& home);
+  bool choose(callers_of_flight& home);
   /// The same of one caller of the flight.
   bool choose(detail::caller_ptr const& caller);
   /// The load does not begin now.
@@ -39,19 +58,19 @@ class flight_callers {
   void queued();
 
   /// Begins a loader; false when there is nobody to load any more.
-  bool begin(cache_engine& home, fencing_token fencing, cache_key const& own_key,
+  bool begin(callers_of_flight& home, fencing_token fencing, cache_key const& own_key,
              deliver_type const& deliver);
   bool running() const noexcept { return machine_.running(); }
   /// The number of the loader that runs, or ran last.
   std::uint64_t run() const noexcept { return run_; }
 
   /// The call whose loader runs is over.
-  void caller_ended(cache_engine& home) { obey(home, machine_.caller_ended(waiting(home))); }
-  void others_left(cache_engine& home) { obey(home, machine_.others_left()); }
-  void stop(cache_engine& home, algo::stop_reason why) { obey(home, machine_.stop(why)); }
+  void caller_ended(callers_of_flight& home) { obey(home, machine_.caller_ended(waiting(home))); }
+  void others_left(callers_of_flight& home) { obey(home, machine_.others_left()); }
+  void stop(callers_of_flight& home, algo::stop_reason why) { obey(home, machine_.stop(why)); }
 
   /// The loader is over. Answers its call, if that has no part in the answer of the load.
-  algo::load_end ended(cache_engine& home, detail::load_outcome const& outcome);
+  algo::load_end ended(callers_of_flight& home, detail::load_outcome const& outcome);
   /// The call that shares the answer of the load; once.
   detail::caller_ptr take_sharer() { return std::exchange(sharer_, nullptr); }
   /// The cache has gone meanwhile: the call is answered where the loader ended.
@@ -62,9 +81,9 @@ class flight_callers {
   }
 
  private:
-  void obey(cache_engine& home, algo::callers_plan plan);
-  std::size_t waiting(cache_engine& home) const;
-  detail::caller_ptr const* first_who_loads(cache_engine& home) const;
+  void obey(callers_of_flight& home, algo::callers_plan plan);
+  std::size_t waiting(callers_of_flight& home) const;
+  detail::caller_ptr const* first_who_loads(callers_of_flight& home) const;
 
   algo::flight_id id_;
   algo::load_callers machine_;

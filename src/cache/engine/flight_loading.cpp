@@ -1,8 +1,5 @@
 // A flight while its loader runs: the beginning of the loader, and its outcome.
-#include "cache/engine/engine.hpp"
 #include "cache/engine/flight.hpp"
-#include "cache/engine/load_results.hpp"
-#include "cache/engine/tagged_load.hpp"
 
 namespace herdlock::runtime {
 
@@ -19,23 +16,31 @@ struct load_flight::told_outcome {
   }
 };
 
-void load_flight::run_loader(cache_engine& home) {
-  load_began_ = clock::now();
-  auto begin = [self = shared_from_this()](result<std::optional<std::string>> extensions) {
-    auto const engine = self->home_.lock();
-    if (!engine || !self->machine_.loading()) return;  // closed meanwhile
-    if (extensions.has_error()) {
-      return self->on_loaded(self->callers_.run(), not_begun(extensions.error()));
-    }
-    self->said_.extensions = *std::move(extensions);
-    self->begin_loader(*engine);
-  };
-  prepare_load(home, *this, slot_kind_, begin);
+void load_flight::run_loader(flight_board& home) {
+  auto& loads = home.services().keys->loads;
+  said_.end.began = clock::now();
+  auto names = loads.tags_of(key_);
+  if (names.has_error()) {
+    // It is this program's error alone, and no word on the key.
+    detail::load_outcome not_begun;
+    not_begun.error = names.error().message;
+    not_begun.unfinished = true;
+    return on_loaded(callers_.run(), std::move(not_begun));
+  }
+  tags_ = *std::move(names);
+  if (!tags_.empty()) home.list_tagged(*this);
+  loads.prepare(tags_, said_.end.guard, [self = shared_from_this()](load_extensions found) {
+    auto const board = self->home_.lock();
+    if (!board || !self->machine_.loading()) return;  // closed meanwhile
+    self->said_.end.extensions = std::move(found);
+    self->begin_loader(*board);
+  });
 }
 
-void load_flight::begin_loader(cache_engine& home) {
-  load_began_ = clock::now();
-  auto deliver = [weak = weak_from_this(), back = home.home_of_loads().back](
+void load_flight::begin_loader(flight_board& home) {
+  auto const& common = *home.services().home;
+  said_.end.began = clock::now();
+  auto deliver = [weak = weak_from_this(), back = home.services().where.back](
                      std::uint64_t run, detail::caller_ptr const& caller,
                      detail::load_outcome outcome) {
     told_outcome told{weak, run, caller, std::move(outcome)};
@@ -45,13 +50,14 @@ void load_flight::begin_loader(cache_engine& home) {
       flight_callers::end_call(caller, std::move(told.outcome));
     }
   };
-  cache_key const own(without_prefix(key_, home.options()));
-  if (!callers_.begin(home, fencing_, own, deliver)) {
-    return apply(machine_.loader_done(algo::load_result::nothing, clock::now()));
+  cache_key const own(common.own(key_));
+  if (!callers_.begin(home, said_.fencing, own, deliver)) {
+    return apply(algo::loader_done{algo::load_result::nothing});
   }
-  cache_counters::add(home.counters.loads);
-  bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
-  if (unguarded) cache_counters::add(home.counters.unguarded_loads);
+  auto& counters = home.services().home->counters;
+  cache_counters::add(counters.loads);
+  bool const unguarded = said_.end.guard == algo::load_guard::unguarded;
+  if (unguarded) cache_counters::add(counters.unguarded_loads);
 }
 
 void load_flight::on_loaded(std::uint64_t run, detail::load_outcome outcome) {
@@ -59,62 +65,13 @@ void load_flight::on_loaded(std::uint64_t run, detail::load_outcome outcome) {
   auto const home = home_.lock();
   if (!home || !machine_.loading()) return callers_.end_loading(std::move(outcome));
   auto const how = callers_.ended(*home, outcome);
-  auto const now = clock::now();
-  if (how == algo::load_end::next) return apply(machine_.loader_done(algo::load_result::next, now));
-  if (how == algo::load_end::nothing) {
-    return apply(machine_.loader_done(algo::load_result::nothing, now));
-  }
-  said_.outcome = std::move(outcome);
-  said_.bytes = bytes_of(said_.outcome);
-  auto const what = judge_loaded(*home);
-  apply(machine_.loader_done(what, clock::now()));
-}
-
-// The result of the load, for the store and for what is kept of it here.
-algo::load_result load_flight::judge_loaded(cache_engine& home) {
-  auto const took = clock::now() - load_began_;
-  home.counters.load_time.note(took);
-  if (home.freshness() && !said_.outcome.error) home.freshness()->load_succeeded(key_, took);
-  bool const unguarded = slot_kind_ == algo::load_guard::unguarded;
-  auto what = result_of(home, said_.outcome, said_.extensions.value_or(std::string()));
-  if (what == algo::load_result::storable && !said_.extensions) {
-    what = algo::load_result::unstorable;
-  }
-  bool const guarded = !unguarded && !machine_.claim_is_lost();
-  auto& answers = home.unstored();
-  // An entry that is refreshed is there, and would be removed.
-  bool const is_sent = purpose_.refresh_below != milliseconds{0} || answers.may_be_taken(key_);
-  if (what == algo::load_result::storable && guarded && !is_sent) {
-    if (!outdated_) answers.add_refused(key_, {said_.outcome.answer, said_.bytes}, load_began_);
-    return algo::load_result::unstorable;
-  }
-  bool const has_value = said_.outcome.answer.kind == detail::entry_kind::value;
-  bool const stored = what == algo::load_result::storable && guarded;
-  if (stored && home.lasting()) {
-    said_.admission =
-        home.lasting()->admit_loaded(key_, *said_.outcome.encoded, purpose_.refresh_below);
-    if (said_.admission.why.code) {
-      what = algo::load_result::unstorable;
-      home.trouble().tell(said_.admission.why);
-    }
-  }
-  bool const stays = has_value && stored && what == algo::load_result::storable;
-  if (stays && home.lasting()) home.lasting()->schedule_refresh(key_);
-  if (said_.outcome.error) cache_counters::add(home.counters.load_errors);
-  bool const unstorable = has_value && what == algo::load_result::unstorable;
-  if (unstorable) cache_counters::add(home.counters.unstorable);
-  if (unstorable && !outdated_) {
-    answers.add_unstorable(key_, {said_.outcome.answer, said_.bytes}, load_began_);
-  }
-  if (machine_.claim_is_lost()) cache_counters::add(home.counters.superseded);
-  if (unguarded && !outdated_ && !said_.outcome.unfinished) {
-    auto const kind =
-        said_.outcome.error ? algo::load_answer::load_error : algo::load_answer::loaded;
-    auto const add =
-        said_.refused_alone ? &unstored_answers::add_refused : &unstored_answers::add_unguarded;
-    (answers.*add)(key_, {said_.answer(kind, key_), said_.bytes}, load_began_);
-  }
-  return what;
+  if (how == algo::load_end::next) return apply(algo::loader_done{algo::load_result::next});
+  if (how == algo::load_end::nothing) return apply(algo::loader_done{algo::load_result::nothing});
+  said_.end.outcome = std::move(outcome);
+  said_.end.has_claim = !machine_.claim_is_lost();
+  auto verdict = home->services().keys->loads.loaded(key_, said_.end);
+  said_.admission = std::move(verdict.admission);
+  apply(algo::loader_done{verdict.result});
 }
 
 }  // namespace herdlock::runtime

@@ -28,12 +28,10 @@ void ask(cache_engine& home, cache_key const& key, detail::caller_wish wish, tol
 }  // namespace
 
 void warm_by_rules(std::shared_ptr<cache_engine> const& engine) {
-  auto const& rules = engine->local().rules;
-  if (!rules) return;
-  rules->warm_by([weak = std::weak_ptr(engine)](std::string const& key, told done) {
+  engine->local().warm_by([weak = std::weak_ptr(engine)](std::string const& key, told done) {
     auto const home = weak.lock();
     if (!home) return;
-    auto const full = cache_key::parse(home->options().prefix + key);
+    auto const full = cache_key::parse(home->common().options.prefix + key);
     if (full.has_error()) return done(full.error());
     // A loaded value is kept from its next read on.
     auto on_loaded = [weak, key = *full, done = std::move(done)](failure const& why) {

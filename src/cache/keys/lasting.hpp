@@ -2,18 +2,18 @@
 // Why: docs/decisions/cache.md#lasting-is-a-year-and-a-schedule
 #pragma once
 
-#include <map>
-#include <string>
+#include <functional>
+#include <optional>
+#include <utility>
 
 #include <herdlock/backend.hpp>
 #include <herdlock/detail/cache_core.hpp>
 
 #include "algo/lasting_ledger.hpp"
+#include "cache/keys/home.hpp"
 #include "runtime/timer_queue.hpp"
 
 namespace herdlock::runtime {
-
-class cache_engine;
 
 /// A store of a lasting entry that is under way, or why it is not to begin.
 struct lasting_admission {
@@ -26,12 +26,15 @@ enum class store_end { stored, refused };
 /// All members on the executor.
 class cache_lasting {
  public:
-  explicit cache_lasting(cache_engine& home);
+  /// Calls for the key as a caller does, whose answer nobody waits for.
+  using caller_of = std::function<void(cache_key const&)>;
 
-  /// Expresses lasting entries by the options of all others: an entry is kept for as long as a
-  /// store keeps anything, and is stale when its refresh is due.
-  static void apply_to(cache_options& options);
+  /// `table` outlives this.
+  cache_lasting(home_ptr home, algo::key_records& table);
 
+  void call_by(caller_of call) { call_ = std::move(call); }
+  /// Nothing is called for any more.
+  void close();
   /// A value is to be stored, and counts from now on unless its store is refused.
   lasting_admission admit(cache_key const& key, cache_value const& value);
   /// The same for a loaded value; with a `refresh_below` above 0 it takes the place of an entry. An
@@ -50,23 +53,17 @@ class cache_lasting {
   void schedule_refresh(cache_key const& key);
   /// The entry that was stored or found becomes stale then, which is when its refresh is due.
   void fresh_until(cache_key const& key, clock::time_point expires);
-  void close();
 
  private:
-  struct schedule final : timed {
-    schedule(cache_lasting& owner, cache_key its) : home(owner), key(std::move(its)) {}
-    ~schedule() override { timer_queue::remove(*this); }
-    void on_due(clock::time_point now) override { home.refresh(*this, now); }
-    cache_lasting& home;
-    cache_key key;
-  };
+  struct schedule;
 
   void refresh(schedule& due, clock::time_point now);
   void note_sizes();
 
-  cache_engine& home_;
+  home_ptr const home_;
+  caller_of call_;
+  algo::key_records& table_;
   algo::lasting_ledger ledger_;
-  std::map<std::string, schedule, std::less<>> schedules_;
 };
 
 }  // namespace herdlock::runtime

@@ -1,7 +1,5 @@
 #include "cache/keys/plain_times.hpp"
 
-#include "cache/engine/engine.hpp"
-
 namespace herdlock::runtime {
 
 std::optional<entry_age> cache_plain_times::of(cache_key const& key, clock::time_point now) {
@@ -22,8 +20,8 @@ void cache_plain_times::stored(cache_key const& key, milliseconds ttl, clock::du
 }
 
 void cache_plain_times::ask(cache_key const& key) {
-  auto const& values = home_.home().values();
-  auto told = [keep = home_.shared_from_this(), this, key,
+  auto const& values = home_->store->values();
+  auto told = [this, keep = home_->keep(), key,
                asked = known_.asked()](result<std::optional<milliseconds>> const& left) {
     known_.told(key.str(), asked, left.has_value() ? *left : std::nullopt, clock::now());
   };

@@ -3,20 +3,23 @@
 // Why: docs/decisions/cache.md#ends-of-plain-entries-are-remembered
 #pragma once
 
+#include <optional>
+#include <utility>
+
 #include <herdlock/backend.hpp>
 
 #include "algo/plain_ends.hpp"
-#include "cache/keys/freshness.hpp"
+#include "cache/keys/entries.hpp"
+#include "cache/keys/home.hpp"
 
 namespace herdlock::runtime {
 
 /// The ends of entries in a plain cache with early refresh. All members on the executor.
 class cache_plain_times {
  public:
-  /// The keys whose ends are remembered; beyond that an entry is not refreshed early.
-  static constexpr std::size_t most_keys = 65'536;
-
-  explicit cache_plain_times(cache_engine& home) : home_(home), known_(most_keys) {}
+  /// `table` outlives this.
+  cache_plain_times(home_ptr home, algo::key_records& table)
+      : home_(std::move(home)), known_(table) {}
 
   /// The age of an entry that was read. Nothing when it is not known yet: the store is asked then,
   /// once for the entry.
@@ -29,7 +32,7 @@ class cache_plain_times {
  private:
   void ask(cache_key const& key);
 
-  cache_engine& home_;
+  home_ptr const home_;
   algo::plain_ends known_;
 };
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "algo/key_hash.hpp"
-#include "cache/engine/claim_clean_up.hpp"
-#include "cache/engine/engine.hpp"
+#include "cache/keys/claim_clean_up.hpp"
+#include "cache/keys/tags.hpp"
 #include "runtime/random.hpp"
 
 namespace herdlock::runtime {
@@ -16,23 +16,24 @@ constexpr milliseconds longest_claim{1000};
 
 }  // namespace
 
-tag_write::tag_write(std::shared_ptr<cache_engine> home, cache_tags& tags, std::string tag,
+tag_write::tag_write(home_ptr home, cache_tags& tags, std::string tag,
                      std::function<void(failure const&)> done)
     : home_(std::move(home)),
+      keep_(home_->keep()),
       tags_(tags),
       tag_(std::move(tag)),
       key_(*tags.record_key(tag_)),
       owner_(owner_token::generate()),
       done_(std::move(done)),
-      pause_(home_->home().executor()),
+      pause_(home_->store->executor()),
       backoff_(between_claims),
       asked_(clock::now()) {
-  if (!home_->home().closing()) home_->home().tell_when_closing(*this);
+  if (!home_->store->closing()) home_->store->tell_when_closing(*this);
 }
 
 void tag_write::run() {
-  auto const& values = home_->home().values();
-  if (!values) return finish(home_->home().closed_failure());
+  auto const& values = home_->store->values();
+  if (!values) return finish(home_->store->closed_failure());
   auto const below = beside_ ? limits::max_ttl : milliseconds{0};
   claim_request request{key_, owner_, claim_ttl(), layout::string, below};
   may_hold_claim_ = true;
@@ -48,7 +49,7 @@ void tag_write::on_claim(result<claim_reply> reply, clock::time_point sent) {
     return finish(reply.error());
   }
   // on_closing() has given up what was granted.
-  if (home_->home().closing()) return finish(home_->home().closed_failure());
+  if (home_->store->closing()) return finish(home_->store->closed_failure());
   auto const* const ours = std::get_if<claimed>(&*reply);
   may_hold_claim_ = ours != nullptr;
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
@@ -88,15 +89,15 @@ void tag_write::on_record(cache_lookup const& found, clock::time_point sent) {
 }
 
 void tag_write::look_again() {
-  auto const& values = home_->home().values();
-  if (!values) return finish(home_->home().closed_failure());
+  auto const& values = home_->store->values();
+  if (!values) return finish(home_->store->closed_failure());
   auto on_reply = [self = shared_from_this(),
                    sent = clock::now()](result<cache_lookup> const& reply) {
     if (reply.has_error()) {
       self->give_up();
       return self->finish(reply.error());
     }
-    if (self->home_->home().closing()) return self->finish(self->home_->home().closed_failure());
+    if (self->home_->store->closing()) return self->finish(self->home_->store->closed_failure());
     auto const record = *reply ? self->tags_.record_of(**reply) : std::nullopt;
     auto const now = clock::now();
     auto& known = self->tags_.known();
@@ -116,32 +117,30 @@ void tag_write::look_again() {
 }
 
 void tag_write::fill(algo::tag_generations const& now) {
-  auto const& values = home_->home().values();
-  if (!values) return finish(home_->home().closed_failure());
+  auto const& values = home_->store->values();
+  if (!values) return finish(home_->store->closed_failure());
   fill_request request{key_, owner_, tags_.encode(now), tags_.record_ttl()};
-  auto const write = std::make_shared<near_write>(home_->local().near, key_);
-  auto on_reply = [self = shared_from_this(), write, now, sent = clock::now(),
-                   bracket = give_back_bracket(home_->home())](result<fill_reply> const& reply) {
-    write->end();
-    if (reply.has_error()) {
-      self->give_up();
-      return self->finish(reply.error());
-    }
-    self->may_hold_claim_ = false;
-    // Invalidated or expired meanwhile, or we were too slow.
-    if (*reply == fill_reply::superseded) return self->again();
-    self->made(now, sent);
-  };
+  auto on_reply =
+      [self = shared_from_this(), write = tags_.local().write_apart(key_), now, sent = clock::now(),
+       bracket = give_back_bracket(*home_->store)](result<fill_reply> const& reply) mutable {
+        write = nullptr;
+        if (reply.has_error()) {
+          self->give_up();
+          return self->finish(reply.error());
+        }
+        self->may_hold_claim_ = false;
+        // Invalidated or expired meanwhile, or we were too slow.
+        if (*reply == fill_reply::superseded) return self->again();
+        self->made(now, sent);
+      };
   values->fill(std::move(request), std::move(on_reply));
 }
 
 void tag_write::remove() {
-  auto const& values = home_->home().values();
-  if (!values) return finish(home_->home().closed_failure());
-  auto const write = std::make_shared<near_write>(home_->local().near, key_);
-  values->invalidate(key_, [self = shared_from_this(), write](result<bool> const& reply) {
-    write->end();
-    if (reply.has_error()) return self->finish(reply.error());
+  auto const& values = home_->store->values();
+  if (!values) return finish(home_->store->closed_failure());
+  tags_.local().remove(*values, key_, [self = shared_from_this()](failure const& why) {
+    if (why.code) return self->finish(why);
     self->again();
   });
 }
@@ -156,19 +155,19 @@ void tag_write::again() {
   beside_ = false;
   if (clock::now() >= asked_ + 2 * claim_ttl()) {
     return finish(make_failure(
-        errc::overloaded, "the tag " + in_quotes(tag_) + " in " + home_->home().display_name() +
+        errc::overloaded, "the tag " + in_quotes(tag_) + " in " + home_->store->display_name() +
                               ": others change it all the time, so nothing is stored with it; "
                               "end it less often"));
   }
   pause_.expires_after(backoff_.next(random_unit()));
   pause_.async_wait([self = shared_from_this()](boost::system::error_code const& ec) {
-    if (ec) return self->finish(self->home_->home().closed_failure());
+    if (ec) return self->finish(self->home_->store->closed_failure());
     self->run();
   });
 }
 
 milliseconds tag_write::claim_ttl() const {
-  return std::min(home_->options().claim_ttl, longest_claim);
+  return std::min(home_->options.claim_ttl, longest_claim);
 }
 
 // While the store can still be told.
@@ -179,8 +178,7 @@ void tag_write::on_closing() {
 
 void tag_write::give_up() {
   if (!std::exchange(may_hold_claim_, false)) return;
-  start_claim_clean_up(home_->home().shared_from_this(), nullptr,
-                       {key_, owner_, claim_ttl(), layout::string});
+  start_claim_clean_up(home_->store, nullptr, {key_, owner_, claim_ttl(), layout::string});
 }
 
 void tag_write::finish(failure const& why) {

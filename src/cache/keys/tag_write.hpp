@@ -11,11 +11,10 @@
 
 #include "algo/backoff.hpp"
 #include "algo/tag_check.hpp"
-#include "runtime/store_core.hpp"
+#include "cache/keys/home.hpp"
 
 namespace herdlock::runtime {
 
-class cache_engine;
 class cache_tags;
 
 /// One process of all makes the record:
@@ -33,7 +32,7 @@ class cache_tags;
 class tag_write final : public closing_listener, public std::enable_shared_from_this<tag_write> {
  public:
   /// REQUIRES: the tag can be one. `home` has `tags`.
-  tag_write(std::shared_ptr<cache_engine> home, cache_tags& tags, std::string tag,
+  tag_write(home_ptr home, cache_tags& tags, std::string tag,
             std::function<void(failure const&)> done);
 
   void run();
@@ -54,7 +53,8 @@ class tag_write final : public closing_listener, public std::enable_shared_from_
   void give_up();
   void finish(failure const& why);
 
-  std::shared_ptr<cache_engine> home_;
+  home_ptr const home_;
+  std::shared_ptr<void> const keep_;  // of `tags`
   cache_tags& tags_;
   std::string tag_;
   cache_key key_;

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 
-#include "cache/engine/engine.hpp"
-#include "cache/engine/trouble.hpp"
 #include "cache/keys/frame.hpp"
 #include "cache/keys/tag_write.hpp"
+#include "cache/keys/trouble.hpp"
 #include "cache/near/near_tags.hpp"
 
 namespace herdlock::runtime {
@@ -59,15 +58,16 @@ struct cache_tags::preparation {
   failure why = {};
 };
 
-cache_tags::cache_tags(cache_engine& home, algo::store_clock const& clock_of_store)
-    : home_(home),
+cache_tags::cache_tags(home_ptr home, algo::store_clock const& clock_of_store, local_parts local)
+    : home_(std::move(home)),
       clock_(clock_of_store),
-      known_(home.options().tags.max_age),
-      entry_life_(life_of(home.options())),
+      local_(std::move(local)),
+      known_(home_->options.tags.max_age),
+      entry_life_(life_of(home_->options)),
       record_ttl_(2 * entry_life_) {}
 
 result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) const {
-  auto const& options = home_.options();
+  auto const& options = home_->options;
   if (!options.tags.of) return std::vector<std::string>();
   std::vector<std::string> names;
   try {
@@ -99,8 +99,8 @@ result<cache_key> cache_tags::record_key(std::string_view tag) const {
   } else if (is_side) {
     why = make_failure(errc::invalid_name, "it must not contain \":herdlock:\"");
   } else {
-    auto full = cache_key::parse(home_.options().prefix + std::string(tag_record_prefix) +
-                                 std::string(tag));
+    auto full =
+        cache_key::parse(home_->options.prefix + std::string(tag_record_prefix) + std::string(tag));
     if (full.has_value()) return full;
     why = full.error();
   }
@@ -141,7 +141,7 @@ void cache_tags::judge(cache_value stored, then<judged_value> done, entry_future
   auto const now = clock::now();
   bool const keeps_stale = header->grace != milliseconds{0};
   ask(std::make_shared<judgement>(judgement{std::move(stored), *std::move(tags), keeps_stale,
-                                            future, home_.counters.ended_by_tags, now,
+                                            future, home_->counters.ended_by_tags, now,
                                             std::move(done)}));
 }
 
@@ -149,7 +149,7 @@ algo::tag_verdict cache_tags::verdict_of(algo::entry_tag const& one, judgement c
                                          clock::time_point now) const {
   // A kept record may be older than tags.max_age: it counts for entries kept by the same rules.
   bool const is_kept = about.future == entry_future::is_kept;
-  if (is_kept && agrees(*home_.local().near, one, now)) return algo::tag_verdict::fresh;
+  if (is_kept && agrees(*local_.near(), one, now)) return algo::tag_verdict::fresh;
   auto const verdict = known_.judge(one, about.came, now);
   // The tag is known, but a cache that keeps the entry has to be told when that changes.
   bool const is_to_be_tracked = is_kept && about.rounds == 0;
@@ -170,13 +170,13 @@ void cache_tags::ask(std::shared_ptr<judgement> const& about) {
   if (about->rounds++ == most_rounds) return about->end(algo::tag_verdict::gone);
   // The records of all tags are read at once; the last reply may come inside of no call.
   about->reads = 1;
-  auto const on_read = [this, keep = home_.shared_from_this(), about](failure const& why) {
+  auto const on_read = [this, keep = home_->keep(), about](failure const& why) {
     if (why.code) about->trouble = why;
     if (--about->reads > 0) return;
     if (!about->trouble) return ask(about);
     if (is_of_the_store(*about->trouble)) return about->done(*about->trouble);
     // Nobody can tell what the entry is worth; the others have no such trouble.
-    home_.trouble().tell(*about->trouble);
+    home_->trouble.tell(*about->trouble);
     about->end(algo::tag_verdict::gone);
   };
   about->reads += asked.size();
@@ -187,34 +187,34 @@ void cache_tags::ask(std::shared_ptr<judgement> const& about) {
 void cache_tags::read(std::string const& tag, entry_future future,
                       std::function<void(failure const&)> done) {
   auto const key = record_key(tag);
-  auto const& values = home_.home().values();
+  auto const& values = home_->store->values();
   if (key.has_error()) return done(key.error());
-  if (!values) return done(home_.home().closed_failure());
+  if (!values) return done(home_->store->closed_failure());
   reads_.ask(tag, std::move(done),
              [&](auto const& question) { send_read(question, *key, future); });
 }
 
 void cache_tags::send_read(tag_questions::question_ptr const& about, cache_key const& key,
                            entry_future future) {
-  auto on_reply = [this, keep = home_.shared_from_this(), about, key,
+  auto on_reply = [this, keep = home_->keep(), about, key,
                    sent = clock::now()](result<near_read> const& reply) {
     if (reply.has_error()) return about->answer(reply.error());
     auto const found = reply->found ? record_of(*reply->found) : std::nullopt;
     known_.told(about->tag(), found, sent);
     // A kept record with these generations is as good, and entries rest on it already.
     bool const is_news = found && reply->reading &&
-                         !agrees(*home_.local().near, {about->tag(), found->now}, clock::now());
-    if (is_news) keep_record(*home_.local().near, key, *reply->reading, *found);
+                         !agrees(*local_.near(), {about->tag(), found->now}, clock::now());
+    if (is_news) keep_record(*local_.near(), key, *reply->reading, *found);
     about->answer({});
   };
-  auto const& near = home_.local().near;
-  bool const is_kept = future == entry_future::is_kept && near && near->keeps(key);
-  if (is_kept) return near->read(key, layout::string, std::move(on_reply));
-  auto on_found = [on_reply = std::move(on_reply)](result<cache_lookup> reply) {
+  auto& values = *home_->store->values();
+  if (future == entry_future::is_kept) {
+    return local_.read(values, key, layout::string, std::move(on_reply));
+  }
+  values.get(key, layout::string, [on_reply = std::move(on_reply)](result<cache_lookup> reply) {
     if (reply.has_error()) return on_reply(std::move(reply).error());
     on_reply(near_read{*std::move(reply), std::nullopt});
-  };
-  home_.home().values()->get(key, layout::string, std::move(on_found));
+  });
 }
 
 // -------------------------------------------------------------------------------- before a load
@@ -230,12 +230,11 @@ void cache_tags::prepare(std::vector<std::string> const& names, then<std::string
     about->done(algo::encode_tags(about->tags));
   };
   for (std::size_t i = 0; i < names.size(); ++i) {
-    make_ready(names[i],
-               [this, keep = home_.shared_from_this(), about, on_ready, i](failure const& why) {
-                 auto& one = about->tags[i];
-                 if (auto const record = known_.record(one.name)) one.made_in = record->now;
-                 on_ready(why);
-               });
+    make_ready(names[i], [this, keep = home_->keep(), about, on_ready, i](failure const& why) {
+      auto& one = about->tags[i];
+      if (auto const record = known_.record(one.name)) one.made_in = record->now;
+      on_ready(why);
+    });
   }
   on_ready({});
 }
@@ -245,7 +244,7 @@ void cache_tags::make_ready(std::string const& tag, std::function<void(failure c
   auto const need = known_.need(tag, asked, asked.asked);
   if (need == algo::tag_need::none) return done({});
   if (need == algo::tag_need::write) return write(tag, std::move(done));
-  auto on_read = [this, keep = home_.shared_from_this(), tag, asked,
+  auto on_read = [this, keep = home_->keep(), tag, asked,
                   done = std::move(done)](failure const& why) {
     if (why.code) return done(why);
     if (known_.need(tag, asked, clock::now()) == algo::tag_need::none) return done({});
@@ -256,93 +255,34 @@ void cache_tags::make_ready(std::string const& tag, std::function<void(failure c
 
 void cache_tags::write(std::string const& tag, std::function<void(failure const&)> done) {
   writes_.ask(tag, std::move(done), [&](auto const& question) {
-    auto on_end = [keep = home_.shared_from_this(), question](failure const& why) {
-      question->answer(why);
-    };
-    std::make_shared<tag_write>(home_.shared_from_this(), *this, tag, std::move(on_end))->run();
+    auto on_end = [keep = home_->keep(), question](failure const& why) { question->answer(why); };
+    std::make_shared<tag_write>(home_, *this, tag, std::move(on_end))->run();
   });
 }
 
 // ------------------------------------------------------------------------------------ their ends
 
-void cache_tags::end(std::string const& tag, detail::tag_ending how, handler<void> done) {
-  auto const& home = home_.home();
-  auto const key = record_key(tag);
-  if (key.has_error()) {
-    return detail::post_result<void>(home.executor(), std::move(done), key.error());
-  }
-  // Before and after, as for a key: what began in between may have read the record before its end.
-  auto claims = void_loads(tag, how);
-  auto const& values = home.values();
+void cache_tags::end(cache_key const& record, detail::tag_ending how, handler<bool> done) {
+  auto const& values = home_->store->values();
   if (!values) {
-    return detail::post_result<void>(home.executor(), std::move(done), home.closed_failure());
+    return detail::post_result<bool>(home_->store->executor(), std::move(done),
+                                     home_->store->closed_failure());
   }
-  auto const write = std::make_shared<near_write>(home_.local().near, *key);
-  auto on_reply = [this, keep = home_.shared_from_this(), write, tag, how,
-                   claims = std::move(claims),
-                   done = std::move(done)](result<bool> const& reply) mutable {
-    write->end();
-    if (reply.has_error()) {
-      cache_counters::add(home_.counters.store_errors);
-    } else {
-      home_.trouble().write_worked();
-    }
-    // Not before: whoever claims then finds the tag's record as it is now.
-    for (auto& [flight_key, owner] : claims) home_.give_up_claim(flight_key, owner);
-    for (auto& [flight_key, owner] : void_loads(tag, how)) home_.give_up_claim(flight_key, owner);
-    result<void> said = boost::system::in_place_value;
-    if (reply.has_error()) said = reply.error();
-    detail::dispatch_result(home_.home().executor(), std::move(done), std::move(said));
+  auto on_reply = [write = local_.write_apart(record),
+                   done = std::move(done)](result<bool> reply) mutable {
+    write = nullptr;
+    std::move(done)(std::move(reply));
   };
-  if (how == detail::tag_ending::invalidate) return values->invalidate(*key, std::move(on_reply));
+  if (how == detail::tag_ending::invalidate) {
+    return values->invalidate(record, std::move(on_reply));
+  }
   // The record is kept as long as can be: without it the entries would be gone.
-  values->expire(*key, limits::max_ttl, std::move(on_reply));
+  values->expire(record, limits::max_ttl, std::move(on_reply));
 }
 
-void cache_tags::fence() { known_.changed_all(clock::now()); }
-
-void cache_tags::load_began(load_flight& flight, std::vector<std::string> names) {
-  load_ended(flight);
-  auto& places = running_[&flight];
-  places.reserve(names.size());
-  for (auto& name : names) {
-    places.push_back(loads_.emplace(std::move(name), flight.weak_from_this()));
-  }
-}
-
-void cache_tags::load_ended(load_flight& flight) {
-  auto const found = running_.find(&flight);
-  if (found == running_.end()) return;
-  for (auto const place : found->second) loads_.erase(place);
-  running_.erase(found);
-}
-
-cache_tags::claims_of_loads cache_tags::void_loads(std::string const& tag, detail::tag_ending how) {
-  bool const is_end = how == detail::tag_ending::invalidate;
-  if (is_end) {
-    known_.ended(tag, clock::now());
-  } else {
-    known_.changed(tag, clock::now());
-  }
-  auto const has_tag = [&](std::vector<std::string> const& names) {
-    return std::find(names.begin(), names.end(), tag) != names.end();
-  };
-  home_.unstored().erase_if([&](std::string_view key) {
-    auto const names = names_of(cache_key(key));
-    return names.has_error() || has_tag(*names);
-  });
-  std::vector<std::shared_ptr<load_flight>> flights;
-  for (auto [at, end] = loads_.equal_range(tag); at != end; ++at) {
-    if (auto flight = at->second.lock()) flights.push_back(std::move(flight));
-  }
-  auto const copies = is_end ? voiding::ends_copies : voiding::keeps_copies;
-  claims_of_loads claims;
-  for (auto const& flight : flights) {
-    home_.freshness()->voided(flight->key(), copies);
-    // The store knows nothing of the tags of a key: its claim is given back here.
-    if (flight->voided()) claims.emplace_back(flight->key(), flight->owner());
-  }
-  return claims;
+void cache_tags::changed(std::string const& tag, detail::tag_ending how) {
+  if (how == detail::tag_ending::invalidate) return known_.ended(tag, clock::now());
+  known_.changed(tag, clock::now());
 }
 
 }  // namespace herdlock::runtime

@@ -12,7 +12,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -21,12 +20,11 @@
 
 #include "algo/store_clock.hpp"
 #include "algo/tag_check.hpp"
+#include "cache/keys/home.hpp"
+#include "cache/keys/local_parts.hpp"
 #include "cache/keys/tag_questions.hpp"
 
 namespace herdlock::runtime {
-
-class cache_engine;
-class load_flight;
 
 /// An entry as it was read, marked stale when it is not fresh by its tags.
 struct judged_value {
@@ -47,7 +45,8 @@ class cache_tags {
   template <class T>
   using then = std::function<void(result<T>)>;
 
-  cache_tags(cache_engine& home, algo::store_clock const& clock_of_store);
+  /// `clock_of_store` outlives this.
+  cache_tags(home_ptr home, algo::store_clock const& clock_of_store, local_parts local);
 
   /// The tags of a key by tag_options::of, each once. errc::invalid_name for a tag that cannot
   /// be one, errc::invalid_value for too many of them, or what that function threw.
@@ -64,17 +63,16 @@ class cache_tags {
   /// Reads the record, one read at a time. The record of an entry that is kept is kept, too.
   void read(std::string const& tag, entry_future future, std::function<void(failure const&)> done);
 
-  /// Ends the tag by one command. Loads of this cache that run with the tag are void.
-  void end(std::string const& tag, detail::tag_ending how, handler<void> done);
+  /// Ends the tag by one command. To be told before and after it: changed().
+  void end(cache_key const& record, detail::tag_ending how, handler<bool> done);
+  /// This process ends the tag, or has just done so: what was read before says nothing any more.
+  void changed(std::string const& tag, detail::tag_ending how);
   /// Records that were read before say nothing any more.
-  void fence();
-
-  void load_began(load_flight& flight, std::vector<std::string> names);
-  void load_ended(load_flight& flight);
+  void fence() { known_.changed_all(clock::now()); }
 
   // For who writes a record.
   algo::tag_check& known() noexcept { return known_; }
-  cache_engine& home() noexcept { return home_; }
+  local_parts const& local() const noexcept { return local_; }
   /// The record in a stored value; nothing for what is not a record.
   std::optional<algo::tag_record> record_of(cache_value const& stored) const;
   /// The record as it is stored, and for how long.
@@ -83,8 +81,6 @@ class cache_tags {
   algo::entry_span span() const;
 
  private:
-  using loads_by_tag = std::multimap<std::string, std::weak_ptr<load_flight>>;
-  using claims_of_loads = std::vector<std::pair<cache_key, owner_token>>;
   struct judgement;
   struct preparation;
 
@@ -95,18 +91,15 @@ class cache_tags {
                                clock::time_point now) const;
   void make_ready(std::string const& tag, std::function<void(failure const&)> done);
   void write(std::string const& tag, std::function<void(failure const&)> done);
-  /// The claims that are to be given back when the tag has ended in the store.
-  claims_of_loads void_loads(std::string const& tag, detail::tag_ending how);
 
-  cache_engine& home_;
+  home_ptr const home_;
   algo::store_clock const& clock_;
+  local_parts const local_;
   algo::tag_check known_;
   milliseconds entry_life_;
   milliseconds record_ttl_;
   tag_questions reads_;
   tag_questions writes_;
-  loads_by_tag loads_;  // the loads that run; for each, where its tags stand in there:
-  std::unordered_map<load_flight*, std::vector<loads_by_tag::iterator>> running_;
 };
 
 }  // namespace herdlock::runtime

@@ -81,6 +81,7 @@ cache_near::cache_near(std::shared_ptr<store_core> home, cache_counters& counter
       which_(mode, options, {hot_, rules_}),
       asked_for_(options.near.mode.has_value() || options.near.untracked_age != milliseconds{0}),
       untracked_age_(options.near.untracked_age),
+      max_staleness_(options.near.max_staleness),
       table_(std::make_shared<detail::near_table>(table_options(*home_, options, hot_))),
       upkeep_(std::make_shared<near_upkeep>(home_, table_, counters_, options.prefix)),
       machine_(machine_settings(*home_, options)),
@@ -357,8 +358,8 @@ void cache_near::close() {
   fences_.end(home_->closed_failure());
 }
 
-void add_counts(detail::near_table const& of, milliseconds max_staleness, cache_stats& into) {
-  auto const all = of.counts();
+void cache_near::add_counts(cache_stats& into) const {
+  auto const all = table_->counts();
   into.near_hits = all.hits;
   into.near_inserts = all.inserts;
   into.near_refused += all.refused;
@@ -369,18 +370,9 @@ void add_counts(detail::near_table const& of, milliseconds max_staleness, cache_
   into.near_bytes = all.bytes;
   into.near_unchanged = all.unchanged;
   if (!all.trusted_until) return;
-  auto const age = clock::now() - (*all.trusted_until - max_staleness);
+  auto const age = clock::now() - (*all.trusted_until - max_staleness_);
   into.near_proof_age_ms = static_cast<std::uint64_t>(
       std::max(std::chrono::duration_cast<milliseconds>(age), milliseconds{0}).count());
-}
-
-void remove_entry(std::shared_ptr<cache_near> const& near, cache_store& values,
-                  cache_key const& key, std::function<void()> then) {
-  auto write = std::make_shared<near_write>(near, key);
-  values.invalidate(key, [write, then = std::move(then)](result<bool> const&) {
-    write->end();
-    then();
-  });
 }
 
 }  // namespace herdlock::runtime

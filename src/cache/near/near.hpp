@@ -84,6 +84,8 @@ class cache_near final : public detail::process_bound,
   /// Returns false if the value is not kept.
   bool insert(cache_key const& key, algo::near_entry const& how, detail::near_value what);
   detail::near_table const& table() const noexcept { return *table_; }
+  /// Any thread.
+  void add_counts(cache_stats& into) const;
   /// Around each write of ours; nothing of the key is kept in between.
   void write_sent(cache_key const& key) { apply(machine_.write_sent(key.str())); }
   void write_ended(cache_key const& key);
@@ -118,6 +120,7 @@ class cache_near final : public detail::process_bound,
   near_selection which_;
   bool const asked_for_;  // else it is there by default
   milliseconds const untracked_age_;
+  milliseconds const max_staleness_;
   std::shared_ptr<detail::near_table> const table_;
   std::shared_ptr<near_upkeep> const upkeep_;
   algo::near_machine machine_;
@@ -127,32 +130,21 @@ class cache_near final : public detail::process_bound,
   bool closed_ = false;
 };
 
-/// Any thread.
-void add_counts(detail::near_table const& of, milliseconds max_staleness, cache_stats& into);
-
-/// A write of ours to the key, from before it is sent to its reply; or, where that never comes or
-/// sending throws, for as long as somebody has this. `near` may be null.
+/// A write of ours to the key, from before it is sent to its reply: for as long as somebody has
+/// this.
 class near_write {
  public:
   near_write(std::shared_ptr<cache_near> near, cache_key key)
       : near_(std::move(near)), key_(std::move(key)) {
-    if (near_) near_->write_sent(key_);
+    near_->write_sent(key_);
   }
   near_write(near_write const&) = delete;
   near_write& operator=(near_write const&) = delete;
-  ~near_write() { end(); }
-
-  void end() {
-    if (auto const near = std::exchange(near_, nullptr)) near->write_ended(key_);
-  }
+  ~near_write() { near_->write_ended(key_); }
 
  private:
-  std::shared_ptr<cache_near> near_;
-  cache_key key_;
+  std::shared_ptr<cache_near> const near_;
+  cache_key const key_;
 };
-
-/// Takes the entry out of the store; nothing of it is kept here meanwhile. `near` may be null.
-void remove_entry(std::shared_ptr<cache_near> const& near, cache_store& values,
-                  cache_key const& key, std::function<void()> then);
 
 }  // namespace herdlock::runtime

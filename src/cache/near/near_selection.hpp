@@ -11,8 +11,8 @@
 
 #include "cache/fleet/hot.hpp"
 #include "cache/fleet/rules.hpp"
-#include "cache/keys/tag_names.hpp"
 #include "cache/near/pinned_keys.hpp"
+#include "runtime/tag_names.hpp"
 
 namespace herdlock::runtime {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "cache/keys/tag_names.hpp"
+#include "runtime/tag_names.hpp"
 
 namespace herdlock::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "cache/engine/trouble.hpp"
+#include "cache/keys/trouble.hpp"
 
 #include <string_view>
 

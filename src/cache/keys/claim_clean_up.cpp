@@ -1,4 +1,4 @@
-#include "cache/engine/claim_clean_up.hpp"
+#include "cache/keys/claim_clean_up.hpp"
 
 #include <boost/asio/steady_timer.hpp>
 
