@@ -230,14 +230,14 @@ void lease_core::abandon() {
   });
 }
 
-void lease_core::forget() {
+void lease_core::detach() {
   proof_.end();
   asio::dispatch(executor(), [self = shared_from_this()] {
     self->leave_lists();
     self->machine_.release(clock::now());
     self->released_ = release_reply::released;  // whoever restores the lease gives it back
     self->note_end(lease_event_kind::released);
-    auto const why = make_failure(errc::canceled, "the lease was handed over");
+    auto const why = make_failure(errc::canceled, "the lease was detached");
     self->loss_waiters_.answer(why);
     self->renewal_waiters_.answer(why);
   });

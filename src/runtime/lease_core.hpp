@@ -47,7 +47,7 @@ class lease_core final : public runtime::timed,
   asio::any_io_executor const& executor() const { return home_->executor(); }
   runtime::store_core const& home() const { return *home_; }
   runtime::lease_proof const& proof() const { return proof_; }
-  void forget();  // hand_over: no more renewals, no release
+  void detach();  // no more renewals, no release
 
   // From any thread; they move to the executor.
   void wait_lost(handler<void> done);

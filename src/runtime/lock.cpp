@@ -123,7 +123,7 @@ acquired lock::restore(lease_ticket const& ticket, acquire_options const& option
   };
   // Who was told that it failed still has the ticket.
   auto const forget = [](result<acquired> late) {
-    if (late.has_value() && *late) std::ignore = std::move(**late).hand_over();
+    if (late.has_value() && *late) std::ignore = std::move(**late).detach();
   };
   return detail::wait_for<acquired>(*detail::context_of(store_), start, forget).value();
 }

@@ -80,6 +80,10 @@ OLD = [
     Old("remembered_times", "plain_ends"),
     Old("late_signal", "signal_outlives_executor"),
     Old("seated unseat", "in_flight, take_out_of_flight"),
+    # A hand-over is a release and the next waiter's grant in one step, and nothing else.
+    Old("hand_over", "detach", ("include", "src/runtime", "src/c", "src/cli", "tests", "examples")),
+    Old("hand_overs", "acquired_from_another",
+        ("include", "src/runtime", "src/metrics")),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),

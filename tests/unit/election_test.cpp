@@ -23,7 +23,7 @@ concept gives_the_lease_away = requires(Term& term) {
   term.held().release();
 }
 || requires(Term& term) { term.held().async_release(); }
-|| requires(Term& term) { std::move(term.held()).hand_over(); }
+|| requires(Term& term) { std::move(term.held()).detach(); }
 || requires(Term& term) { lease(std::move(term.held())); };
 static_assert(!gives_the_lease_away<election_term>);
 

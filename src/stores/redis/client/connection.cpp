@@ -81,7 +81,7 @@ void connection::on_resolved(result<stores::server_address> at, failure_kind kin
   transport_ = transport::start(executor_, how_, weak_from_this());
 }
 
-// A master that was handed over goes on answering for seconds, and what it takes is lost; one that
+// A master that was replaced goes on answering for seconds, and what it takes is lost; one that
 // hangs would be waited for.
 void connection::on_moved(stores::server_address const& to) {
   if (closed_ || !transport_ || (to.host == how_.host && to.port == how_.port)) return;
