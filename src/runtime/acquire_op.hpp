@@ -73,7 +73,7 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   // Before the first request whose grant may be the one we are told of: a retry after a lost reply
   // is answered with the first grant, which runs since then.
   std::optional<clock::time_point> sent_;
-  milliseconds first_ttl_;  // of the lease's first term, from sent_ on
+  milliseconds first_ttl_;  // of the lease's first validity, from sent_ on
   algo::backoff backoff_;
   struct {
     clock::time_point const at = clock::now();

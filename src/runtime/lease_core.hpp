@@ -22,7 +22,7 @@ struct grant_record {
   resource name;
   owner_token owner;
   fencing_token fencing;
-  algo::lease_term first;
+  algo::lease_validity first;
   /// Of the requests that were sent for it.
   runtime::arrival requests = runtime::arrival::in_order;
   std::thread::id taken_by{};  ///< of a blocking call
@@ -43,7 +43,7 @@ class lease_core final : public runtime::timed,
   resource const& name() const override { return what_.name; }
   owner_token const& owner() const override { return what_.owner; }
   fencing_token fencing() const { return what_.fencing; }
-  milliseconds ttl() const override { return terms_.ttl; }
+  milliseconds ttl() const override { return limits_.ttl; }
   asio::any_io_executor const& executor() const { return home_->executor(); }
   runtime::store_core const& home() const { return *home_; }
   runtime::lease_proof const& proof() const { return proof_; }
@@ -75,7 +75,7 @@ class lease_core final : public runtime::timed,
 
   std::shared_ptr<runtime::store_core> const home_;
   grant_record const what_;
-  algo::lease_terms const terms_;
+  algo::lease_limits const limits_;
   clock::time_point const granted_ = clock::now();  // or a little later: for what counts from it
 
   // On the executor only.

@@ -49,7 +49,7 @@ TEST_F(zookeeper_grace, KeepsWhoSucceedsAHolderThatDidNotReleaseFromTheLock) {
   auto const begun = clock::now();
   auto const carols = as<grant>(c.acquire(stock, carol, 200ms));
   EXPECT_GT(carols.fencing, first);
-  EXPECT_GE(carols.term.value().since, begun + 300ms) << "the ttl begins behind the grace";
+  EXPECT_GE(carols.validity.value().since, begun + 300ms) << "the ttl begins behind the grace";
 }
 
 TEST_F(zookeeper_grace, IsNotWaitedForBehindAReleaseNorForAFreshName) {

@@ -37,7 +37,7 @@ enum class loss_policy {
   ignore,  ///< it runs on, beside whoever comes next; it still ends with this process
 };
 
-struct guard_terms {
+struct guard_options {
   milliseconds grace;   ///< from SIGTERM to SIGKILL
   milliseconds notice;  ///< the lease's loss_margin, see stopping_times
   loss_policy on_loss = loss_policy::term;
@@ -53,8 +53,8 @@ class guard {
   /// Starts the command. Throws command_error when it cannot be executed, or (lost) when the lease
   /// is over before it is. `on_end` is called on `io`, once, when all of the command has
   /// ended, with the leader's exit status, or `lost` unless losses are ignored.
-  guard(asio::io_context& io, lease const& held, guard_terms terms, prepared_command const& command,
-        std::function<void(int)> on_end);
+  guard(asio::io_context& io, lease const& held, guard_options options,
+        prepared_command const& command, std::function<void(int)> on_end);
 
   /// A signal that herdlock itself was sent.
   void forward(int number);
@@ -84,11 +84,11 @@ class guard {
   clock::time_point last_moment() const;
   clock::time_point last_moment_of_the_dog() const;
   bool in_time() const;
-  bool ignores_loss() const { return terms_.on_loss == loss_policy::ignore; }
+  bool ignores_loss() const { return options_.on_loss == loss_policy::ignore; }
 
   asio::io_context& io_;
   lease const& lease_;
-  guard_terms const terms_;
+  guard_options const options_;
   std::string const program_;
   std::function<void(int)> on_end_;
   milliseconds const margin_;

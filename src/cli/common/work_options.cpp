@@ -24,7 +24,7 @@ void require(bool holds, work_arguments const& given, char const* else_said) {
 }  // namespace
 
 stopping_times work_options::stopping_in(store const& in) const {
-  auto const proved = in.traits().longest_term;
+  auto const proved = in.traits().longest_validity;
   auto const term = proved > milliseconds{0} ? std::min(proved, ttl) : ttl;
   auto const taken = grace.value_or(std::min(milliseconds{10'000}, term / 4));
   if (taken * 2 < term) return {taken, stop_notice(taken, term)};

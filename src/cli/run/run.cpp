@@ -180,7 +180,7 @@ int session::run_under(lease& held) {
   // `herdlock run … &` in a script: it is in the script's own group, whose terminal it must not
   // take.
   bool const in_script = ignored(SIGINT) && ::isatty(STDIN_FILENO) == 0;
-  guard_terms asked{
+  guard_options asked{
       .grace = grace,
       .notice = told,
       .on_loss = options_.on_loss,

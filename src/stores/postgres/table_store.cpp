@@ -143,7 +143,7 @@ class table_store final : public lease_store,
           if (!answered) return one->fail(answered.error());
           if (answered->count() > 0) {
             fencing_token const token{static_cast<std::uint64_t>(answered->number(0, 0))};
-            return one->complete(acquire_reply(grant{token, grant_term{sent, request.ttl}}));
+            return one->complete(acquire_reply(grant{token, grant_validity{sent, request.ttl}}));
           }
           // Whoever has gone has cleaned up behind the first question, not behind another.
           auto const self = weak.lock();
