@@ -18,7 +18,7 @@
 namespace herdlock::runtime {
 
 /// How long what a user has put on a store's thread may take when the store closes.
-inline constexpr milliseconds thread_grace{1000};
+inline constexpr milliseconds thread_limit{1000};
 
 /// A thread of its own for one store.
 struct io_runner {

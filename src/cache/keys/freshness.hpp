@@ -13,8 +13,8 @@
 #include <herdlock/detail/cache_core.hpp>
 
 #include "algo/freshness.hpp"
-#include "algo/grace_check.hpp"
 #include "algo/near_actions.hpp"
+#include "algo/stale_grace_check.hpp"
 #include "algo/store_clock.hpp"
 #include "cache/keys/frame.hpp"
 #include "cache/keys/stale_copies.hpp"
@@ -138,7 +138,7 @@ class cache_freshness final : private timed {
   stale_copies copies_{machine_};
   algo::store_clock clock_;
   cache_tags tags_;
-  algo::grace_check grace_check_;
+  algo::stale_grace_check grace_check_;
   clock::duration last_load_time_{0};
   bool asking_ = false;
   clock::time_point ask_again_{};

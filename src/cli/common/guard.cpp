@@ -27,12 +27,12 @@ guard::guard(asio::io_context& io, lease const& held, guard_options options,
       options_(std::move(options)),
       program_(command.name()),
       on_end_(std::move(on_end)),
-      margin_(std::min(milliseconds{250}, options_.grace / 4)),
+      margin_(std::min(milliseconds{250}, options_.stop_grace / 4)),
       terminal_(options_.terminal),
       dog_(last_moment_of_the_dog(), command.mark()),
       children_(io, SIGCHLD),
       alarm_(io.get_executor()),
-      grace_(io.get_executor()),
+      stop_alarm_(io.get_executor()),
       look_(io.get_executor()),
       group_(command, terminal_, dog_,
              {held.valid() ? last_moment() : clock::time_point::min(),
@@ -108,7 +108,7 @@ void guard::end() {
   state_ = state::stopping;
   signal_all(SIGTERM);
   signal_all(SIGCONT);
-  grace_.set(clock::now() + options_.grace, [this, alive = std::weak_ptr(alive_)] {
+  stop_alarm_.set(clock::now() + options_.stop_grace, [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) kill_all();
   });
   on_children();
@@ -174,7 +174,7 @@ void guard::kill_all() {
 // no signal.
 void guard::kill_again() {
   auto const next = clock::now() + std::exchange(kill_pause_, std::min(kill_pause_ * 2, slowest));
-  grace_.set(next, [this, alive = std::weak_ptr(alive_)] {
+  stop_alarm_.set(next, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired() || state_ == state::ended) return;
     signal_all(SIGKILL);
     kill_again();
@@ -220,7 +220,7 @@ void guard::finish() {
   state_ = state::ended;
   dog_.stand_down();
   alarm_.cancel();
-  grace_.cancel();
+  stop_alarm_.cancel();
   look_.cancel();
   children_.cancel();
   terminal_.take_back();

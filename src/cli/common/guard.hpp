@@ -30,7 +30,7 @@
 
 namespace herdlock::cli {
 
-/// What becomes of the command when the lease can be renewed no more, `grace` before its end.
+/// What becomes of the command when the lease can be renewed no more, `stop_grace` before its end.
 enum class loss_policy {
   term,    ///< SIGTERM; SIGKILL before the lease can be another's
   kill,    ///< SIGKILL
@@ -38,8 +38,8 @@ enum class loss_policy {
 };
 
 struct guard_options {
-  milliseconds grace;   ///< from SIGTERM to SIGKILL
-  milliseconds notice;  ///< the lease's loss_margin, see stopping_times
+  milliseconds stop_grace;  ///< from SIGTERM to SIGKILL
+  milliseconds notice;      ///< the lease's loss_margin, see stopping_times
   loss_policy on_loss = loss_policy::term;
   job_control terminal = job_control::given;
   /// Told of the loss, after the signal; `text` is for people.
@@ -59,7 +59,7 @@ class guard {
   /// A signal that herdlock itself was sent.
   void forward(int number);
 
-  /// The command is to end although the lease is ours: SIGTERM, and SIGKILL after the grace, or at
+  /// The command is to end although the lease is ours: SIGTERM, and SIGKILL after stop_grace, or at
   /// once when it is asked for again.
   void end();
 
@@ -96,7 +96,7 @@ class guard {
   watchdog dog_;
   asio::signal_set children_;
   boot_alarm alarm_;
-  boot_alarm grace_;
+  boot_alarm stop_alarm_;
   boot_alarm look_;
   process_group group_;  // last, since nothing may fail once the command runs
   state state_ = state::running;

@@ -167,7 +167,7 @@ session::session(elect_options const& options)
 
 election_options session::campaign_options() {
   return {.ttl = options_.work.ttl,
-          .grace = options_.work.stopping_in(store_).grace,
+          .stop_grace = options_.work.stopping_in(store_).stop_grace,
           .back_off_first = options_.rest,
           .back_off_most = std::max(longest_rest, options_.rest),
           .candidate = options_.candidate,
@@ -206,8 +206,8 @@ asio::awaitable<void> session::run(election_term& term) {
     last_status_ = status;
     ended.cancel();
   };
-  auto const [grace, told] = options_.work.stopping_in(store_);
-  guard_options asked{.grace = grace,
+  auto const [stop_grace, told] = options_.work.stopping_in(store_);
+  guard_options asked{.stop_grace = stop_grace,
                       .notice = told,
                       .terminal = job_control::none,
                       // To programs the transition tells it.
