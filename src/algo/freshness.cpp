@@ -56,7 +56,7 @@ entry_use freshness_machine::found(std::string_view key, entry_times const& time
                                    clock::time_point now, random_number random,
                                    clock::duration least_head_start) {
   note_entry(key, times, now);
-  switch (freshness_of(times, now, {options_.early_refresh, least_head_start}, random)) {
+  switch (freshness_of(times, now, {policy_.early_refresh, least_head_start}, random)) {
     case freshness::fresh:
       return entry_use::serve;
     case freshness::early:
@@ -102,8 +102,8 @@ entry_use freshness_machine::use_of_stale(std::string_view key, entry_times cons
                                           clock::time_point now) {
   key_state const* const state = find(key);
   bool const failing = state && now < state->failing_until;
-  if (failing) return options_.fail_safe ? entry_use::serve : entry_use::load;
-  if (options_.soft_timeout > milliseconds{0}) return entry_use::wait_softly;
+  if (failing) return policy_.fail_safe ? entry_use::serve : entry_use::load;
+  if (policy_.soft_timeout > milliseconds{0}) return entry_use::wait_softly;
   return begin_refresh(key, times, now);
 }
 
@@ -114,7 +114,7 @@ void freshness_machine::refresh_ended(std::string_view key, std::uint64_t refres
   key_state* const state = find(key);
   if (!state || state->refresh != refresh) return;
   state->refresh = 0;
-  state->not_before = now + options_.busy_pause;
+  state->not_before = now + policy_.busy_pause;
 }
 
 void freshness_machine::load_succeeded(std::string_view key) {
@@ -124,9 +124,9 @@ void freshness_machine::load_succeeded(std::string_view key) {
 milliseconds freshness_machine::load_failed(std::string_view key, clock::time_point now,
                                             random_number random) {
   key_state* const state = make(key, now);
-  if (!state) return back_off_after(options_.back_off, 1, random);
+  if (!state) return back_off_after(policy_.back_off, 1, random);
   ++state->failures;
-  auto const pause = back_off_after(options_.back_off, state->failures, random);
+  auto const pause = back_off_after(policy_.back_off, state->failures, random);
   state->failing_until = now + pause;
   return pause;
 }
@@ -176,7 +176,7 @@ bool freshness_machine::wait_over(std::string_view key, stale_copy copy, wait_en
   if (state.kept > 0) --state.kept;
   if (state.idle(state.not_before)) keys_.erase(at);
   if (how == wait_end::value) return false;
-  return alive && (how == wait_end::soft_timeout || options_.fail_safe);
+  return alive && (how == wait_end::soft_timeout || policy_.fail_safe);
 }
 
 // ------------------------------------------------------------------------------------ the keys

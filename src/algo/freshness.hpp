@@ -77,7 +77,8 @@ struct failure_back_off {
 milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failures,
                             random_number random);
 
-struct freshness_options {
+/// When a refresh begins, who waits for it, and when it is tried again.
+struct refresh_policy {
   double early_refresh = 0;  ///< beta
   /// How long a caller waits for the new value before the stale one is its answer.
   milliseconds soft_timeout{0};
@@ -109,8 +110,8 @@ enum class wait_end { value, error, soft_timeout };
 /// a failure is not remembered. O(log n) each.
 class freshness_machine {
  public:
-  explicit freshness_machine(freshness_options options, std::size_t most_keys = 65'536)
-      : options_(options), most_keys_(most_keys) {}
+  explicit freshness_machine(refresh_policy policy, std::size_t most_keys = 65'536)
+      : policy_(policy), most_keys_(most_keys) {}
 
   /// A caller found this entry. It is early for `least_head_start` before it expires, in any case.
   entry_use found(std::string_view key, entry_times const& times, clock::time_point now,
@@ -178,7 +179,7 @@ class freshness_machine {
   key_state* make(std::string_view key, clock::time_point now);
   void forget_some(clock::time_point now);
 
-  freshness_options options_;
+  refresh_policy policy_;
   std::size_t most_keys_;
   std::uint64_t last_id_ = 0;
   std::uint64_t sequence_ = 0;

@@ -19,20 +19,20 @@ class Freshness : public ::testing::Test {
     return {std::chrono::microseconds{1}, seconds(1), at(seconds(60)), at(seconds(120))};
   }
 
-  static freshness_options options() {
-    freshness_options o;
+  static refresh_policy policy() {
+    refresh_policy o;
     o.early_refresh = 1;
     o.fail_safe = true;
     o.back_off = {milliseconds{1000}, milliseconds{8000}};
     return o;
   }
-  static freshness_options without_fail_safe() {
-    freshness_options o = options();
+  static refresh_policy without_fail_safe() {
+    refresh_policy o = policy();
     o.fail_safe = false;
     return o;
   }
-  static freshness_options patient() {
-    freshness_options o = options();
+  static refresh_policy patient() {
+    refresh_policy o = policy();
     o.soft_timeout = milliseconds{100};
     return o;
   }
@@ -51,7 +51,7 @@ class Freshness : public ::testing::Test {
     m.refresh_ended(key, m.refresh_id(), at(t));
   }
 
-  freshness_machine machine{options()};
+  freshness_machine machine{policy()};
 };
 
 TEST_F(Freshness, AnEntryIsFreshThenStaleThenDead) {
@@ -286,7 +286,7 @@ TEST_F(Freshness, FreshKeysCostNothing) {
 }
 
 TEST_F(Freshness, AtTheLimitNoFurtherRefreshBeginsAndOldKeysMakeRoom) {
-  freshness_machine m(options(), 2);
+  freshness_machine m(policy(), 2);
   auto const begin = [&](char const* key) {
     return m.found(key, minute(), at(seconds(60)), never_early);
   };
@@ -306,7 +306,7 @@ TEST_F(Freshness, AtTheLimitNoFurtherRefreshBeginsAndOldKeysMakeRoom) {
 // renews leases, too.
 TEST_F(Freshness, AtTheLimitAKeyThatFailsLooksAtFewOfTheOthers) {
   constexpr std::size_t most = 1000, more = 500;
-  freshness_machine m(options(), most);
+  freshness_machine m(policy(), most);
   auto const fail = [&](std::size_t i) {
     m.load_failed("k" + std::to_string(i), at(seconds(60)), 0.5);
   };
@@ -319,7 +319,7 @@ TEST_F(Freshness, AtTheLimitAKeyThatFailsLooksAtFewOfTheOthers) {
 
 TEST_F(Freshness, OneThatMayLoadAgainMakesRoomInARoundWhereverItIs) {
   constexpr std::size_t most = 1000;
-  freshness_machine m(options(), most);
+  freshness_machine m(policy(), most);
   for (std::size_t i = 0; i < most; ++i) {
     auto const failed = i == 777 ? seconds(50) : seconds(60);
     m.load_failed(std::to_string(i), at(failed), 0.5);
@@ -333,7 +333,7 @@ TEST_F(Freshness, OneThatMayLoadAgainMakesRoomInARoundWhereverItIs) {
 
 // Nobody waits for the schedule: it refreshes, or leaves it.
 TEST_F(Freshness, TheScheduleRefreshesWhatIsStaleUnlessItFailedOrIsUnderWay) {
-  for (auto const& how : {options(), without_fail_safe(), patient()}) {
+  for (auto const& how : {policy(), without_fail_safe(), patient()}) {
     freshness_machine m(how);
     auto const use_at = [&](milliseconds t) { return m.found_by_schedule("k", minute(), at(t)); };
     EXPECT_EQ(use_at(milliseconds{59'999}), entry_use::serve);
@@ -347,7 +347,7 @@ TEST_F(Freshness, TheScheduleRefreshesWhatIsStaleUnlessItFailedOrIsUnderWay) {
 }
 
 TEST_F(Freshness, ABackOffIsNotForgottenToMakeRoom) {
-  freshness_machine m(options(), 1);
+  freshness_machine m(policy(), 1);
   auto const use_at = [&](char const* key, milliseconds t) {
     return m.found(key, minute(), at(t), never_early);
   };

@@ -19,7 +19,7 @@ constexpr std::string_view count_ends = " times in a row]";
 // With the count it is no longer than what all stores keep of it.
 constexpr std::size_t most_of_text = 4000;
 
-algo::freshness_options freshness_of(cache_options const& options) {
+algo::refresh_policy policy_of(cache_options const& options) {
   algo::failure_back_off const back_off{
       options.error_back_off,
       std::max(options.error_back_off, options.freshness.max_error_back_off)};
@@ -59,7 +59,7 @@ milliseconds in_ms(clock::duration span) { return std::chrono::duration_cast<mil
 
 cache_freshness::cache_freshness(cache_engine& home)
     : home_(home),
-      machine_(freshness_of(home.options())),
+      machine_(policy_of(home.options())),
       tags_(home, clock_),
       grace_check_(home.options().freshness.grace) {}
 
