@@ -91,6 +91,8 @@ OLD = [
     Old("grace_check", "stale_grace_check", ALL, TYPE),
     Old("grace_mark", "session_grace_mark"),
     Old("close_grace thread_grace", "close_limit, thread_limit"),
+    Old("timer_queue", "shared_timer (a timer_queue is the runtime's)", STORES),
+    Old("freshness_options", "refresh_policy", ("src/algo",)),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),

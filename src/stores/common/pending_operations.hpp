@@ -13,7 +13,7 @@
 #include <herdlock/types.hpp>
 
 #include "stores/common/pending.hpp"
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 
 namespace herdlock::stores {
 
@@ -83,7 +83,7 @@ class pending_operations : public std::enable_shared_from_this<pending_operation
  private:
   asio::any_io_executor executor_;
   pending_settings settings_;
-  std::shared_ptr<timer_queue> const deadlines_;
+  std::shared_ptr<shared_timer<>> const deadlines_;
   std::size_t count_ = 0;
   bool closed_ = false;
 };

@@ -2,7 +2,7 @@
 
 #include <errmsg.h>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 
 namespace herdlock::mysql {
 namespace {

@@ -1,6 +1,6 @@
 // session_grace: a lock whose last holder's session ended before it was released is not used at
 // once.
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "stores/mysql/resource_queue.hpp"
 
 namespace herdlock::mysql {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "stores/postgres/holder_search.hpp"
 #include "stores/postgres/sql_error.hpp"
 

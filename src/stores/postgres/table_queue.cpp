@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "stores/common/numbers.hpp"
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 
 namespace herdlock::postgres {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "stores/common/connection_news.hpp"
 #include "stores/common/name_hint.hpp"
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "stores/postgres/table_queue.hpp"
 
 namespace herdlock::postgres {

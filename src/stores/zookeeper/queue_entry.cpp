@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "stores/zookeeper/queries.hpp"
 #include "stores/zookeeper/store_state.hpp"
 

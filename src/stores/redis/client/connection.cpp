@@ -11,7 +11,7 @@ connection::connection(asio::any_io_executor executor, settings how,
       how_(std::move(how)),
       check_(std::move(check)),
       attempt_timer_(executor_),
-      deadlines_(std::make_shared<timer_queue>(executor_)) {}
+      deadlines_(std::make_shared<steady_shared_timer>(executor_)) {}
 
 connection::~connection() = default;
 

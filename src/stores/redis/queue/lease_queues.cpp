@@ -72,7 +72,7 @@ void lease_queues::wait(acquire_request request, handler<acquire_reply> done) {
                                               std::move(why));
   }
   if (!timers_) {
-    timers_ = std::make_shared<timer_queue>(commands_->executor());
+    timers_ = std::make_shared<steady_shared_timer>(commands_->executor());
     subscriptions_->report_to(weak_from_this());
     commands_->watch_routes(weak_from_this());
   }
