@@ -181,7 +181,7 @@ void acquire_op::prove(fencing_token fencing) {
   if (!leases || core_->closing()) return fail_closed();
   if (!is_linked()) core_->tell_when_closing(*this);
   core_->give_back_begun();  // a lease that is proved for nobody is given back
-  // What it would prove counts once it is answered: until then the lease runs as it was granted.
+  // Its proof counts once it is answered: until then the lease runs as it was granted.
   grant const proved{fencing, grant_validity{clock::now(), options_.ttl}};
   auto on_reply = [self = shared_from_this(), proved](result<renew_reply> reply) {
     self->on_proved(proved, std::move(reply));

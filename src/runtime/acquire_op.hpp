@@ -19,7 +19,7 @@ namespace herdlock::runtime {
 /// Trouble with a store that may pass by itself, and after which the outcome is unknown.
 bool may_pass(failure const& why);
 
-/// What becomes of trouble with the store that may pass, while there is time left.
+/// The answer to trouble with the store that may pass, while there is time left.
 enum class on_trouble { retry, report };
 
 /// Created on any thread; runs on the store's executor; keeps itself alive.

@@ -24,7 +24,7 @@ std::string default_candidate() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {'h', 'o', 's', 't'};
   auto const secret = owner_token::generate().str();
-  // Of a token that is used for nothing else.
+  // The token is used for nothing else.
   std::string const tail =
       ":" + std::to_string(::getpid()) + ":" + secret.substr(secret.size() - random_digits);
   return std::string(host.data()).substr(0, limits::max_label_bytes - tail.size()) + tail;

@@ -251,7 +251,7 @@ void election_core::on_due(clock::time_point) {
 
 // --------------------------------------------------------------------- between terms, and the end
 
-// What is left of the term is given back, so that the next need not wait for its ttl; nobody waits
+// The rest of the term is given back, so that the next need not wait for its ttl; nobody waits
 // for the answer.
 void election_core::rest(milliseconds pause) {
   runtime::timer_queue::remove(*this);

@@ -19,7 +19,7 @@ extern "C" [[gnu::weak]] int OPENSSL_init_crypto(std::uint64_t options,
 namespace herdlock::runtime {
 namespace {
 
-// What a user's handler throws must not end the process, nor the store with everybody's leases.
+// An exception of a user's handler must not end the process, nor the store with everybody's leases.
 void run_through(asio::io_context& io) {
   while (!io.stopped()) {
     try {

@@ -62,7 +62,7 @@ lease lease_core::start(std::shared_ptr<store_context> context, grant_record wha
 
 void lease_core::on_due(clock::time_point now) { obey(machine_.tick(now)); }
 
-// Whoever is told of the loss may drop the last handle.
+// A listener that is told of the loss may drop the last handle.
 void lease_core::on_session_end(lease_end const& what) {
   auto const self = shared_from_this();
   told_ = what.why;
@@ -289,7 +289,7 @@ void lease_core::on_released(result<release_reply> reply) {
   // Left by the first request, perhaps, and over before the second.
   bool const late = left_ && asked_again_ && clock::now() >= left_->until;
   if (late && reply.has_value() && *reply == release_reply::lost) reply = release_reply::released;
-  // What was to be left is not cleaned up: it may have been left.
+  // A lease that was to be left is not cleaned up: it may have been left.
   if (reply.has_error() && home_->leases() && !left_) {
     home_->clean_up({what_.name, what_.owner, limits_.ttl}, what_.requests);
   } else if (what_.requests == runtime::arrival::may_be_late) {

@@ -23,7 +23,7 @@ struct grant_record {
   owner_token owner;
   fencing_token fencing;
   algo::lease_validity first;
-  /// Of the requests that were sent for it.
+  /// The way in which the requests for it may arrive.
   runtime::arrival requests = runtime::arrival::in_order;
   std::thread::id taken_by{};  ///< of a blocking call
 };

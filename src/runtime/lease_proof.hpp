@@ -1,4 +1,4 @@
-// What any thread may ask a lease: is it proved, until when, and why not any more.
+// The questions that any thread may ask a lease: is it proved, until when, and why not any more.
 #pragma once
 
 #include <atomic>

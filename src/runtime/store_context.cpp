@@ -35,7 +35,7 @@ bool is_run_here(asio::any_io_executor const& executor) {
 
 void stop(runtime::io_runner& runner) {
   runner.work.reset();
-  // What is left now are the user's own handlers on this executor; they too get a bounded time.
+  // The rest are the user's own handlers on this executor; they too get a bounded time.
   if (runner.ended.wait_for(runtime::thread_limit) != std::future_status::ready) {
     runner.io.stop();
   }

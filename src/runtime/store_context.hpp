@@ -1,4 +1,5 @@
-// What the user's handles (store, lock, lease, cache) share. The last of them closes the store.
+// The context that the user's handles (store, lock, lease, cache) share. The last of them closes
+// the store.
 #pragma once
 
 #include <functional>

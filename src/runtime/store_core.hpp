@@ -1,5 +1,5 @@
-// What all leases and caches of one opened store share: the ports, the executor, the one timer,
-// and the leases that are still being given back.
+// The things that all leases and caches of one opened store share: the ports, the executor, the one
+// timer, and the leases that are still being given back.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -69,7 +69,7 @@ class store_core : public detail::process_bound, public std::enable_shared_from_
   asio::any_io_executor const& executor() const { return executor_; }
   store_traits const& traits() const { return traits_; }
   std::string const& display_name() const { return display_name_; }
-  /// What the store has found out; not what its caches say.
+  /// The findings of the store; not what its caches say.
   store_warnings const& told() const { return *warnings_; }
   bool keeps_values() const { return keeps_values_; }
   bool pushes_changes() const { return pushes_changes_; }
