@@ -52,8 +52,8 @@ struct acquire_request {
   milliseconds wait{0};
 };
 
-/// How long a grant lasts at least: `ttl` from `since` on, a time at which it had not been given.
-struct grant_term {
+/// The time that a grant proves: `ttl` from `since` on, a time at which it had not been given.
+struct grant_validity {
   clock::time_point since;
   milliseconds ttl;
 };
@@ -61,10 +61,10 @@ struct grant_term {
 /// We hold it. `fencing` is greater than any token granted for this resource before.
 struct grant {
   fencing_token fencing;
-  /// The term of the grant. Without one: the ttl asked for, from before the request on. A store
+  /// The time that it proves. Without one: the ttl asked for, from before the request on. A store
   /// that answers with a grant that is older, or that was pushed to a waiter for a shorter time at
   /// first, says so here; the runtime renews it in time.
-  std::optional<grant_term> term{};
+  std::optional<grant_validity> validity{};
 };
 
 /// Another holds it.

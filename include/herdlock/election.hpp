@@ -45,7 +45,8 @@ class election_term {
   fencing_token number() const { return held_.fencing(); }
   /// Asks the clock itself: a process that was stopped and continued asks before it acts again.
   bool valid() const noexcept { return held_.valid(); }
-  /// Triggered when the work is to end, `grace` before the term can be another's at the latest.
+  /// Triggered when the work is to end, `stop_grace` before the term can be another's at the
+  /// latest.
   std::stop_token stop_token() const noexcept { return stop_.get_token(); }
   /// Ends when the work is to end; what the coroutine awaits next is cancelled then. For work that
   /// only switches something on: switch on, await this, switch off.
@@ -73,8 +74,9 @@ election_service in_thread(std::function<void(election_term& term)> work);
 
 struct election_services {
   /// The work of one term; it works until it returns. When the term is to end, its stop token is
-  /// triggered and the coroutine cancelled (terminal), `grace` before the term can be another's.
-  /// Returning earlier, or throwing, gives the term back: the candidate rests, and stands again.
+  /// triggered and the coroutine cancelled (terminal), `stop_grace` before the term can be
+  /// another's. Returning earlier, or throwing, gives the term back: the candidate rests, and
+  /// stands again.
   election_service start_work;
   /// Called once for each start_work, when the work is to end or has ended: for work that a stop
   /// token cannot stop, and to clean up. May be left out.
@@ -99,7 +101,7 @@ struct election_options {
   /// How long before the end of the term the work is told to stop when no renewal gets through, or
   /// a little longer (stop_notice()): the time that it needs to stop. Less than half of the ttl. By
   /// default a quarter of it, at most 10 s.
-  std::optional<milliseconds> grace{};
+  std::optional<milliseconds> stop_grace{};
   /// The rest after trouble with the store, a lost term, or work that ended by itself: it doubles
   /// from the first to the most while that goes on, ± half for jitter, and starts anew after a term
   /// that was longer than the most.
@@ -115,13 +117,13 @@ struct election_options {
   std::function<void(election_transition const&)> on_transition{};
 };
 
-/// How long before the end of a term, or of a lease, whoever needs `grace` to stop is told to when
-/// no renewal gets through: a quarter of the grace more (at most 250 ms), since who tells may
-/// itself get to run late on a busy machine; less than half of the ttl.
-constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
+/// How long before the end of a term, or of a lease, whoever needs `stop_grace` to stop is told to
+/// when no renewal gets through: a quarter of it more (at most 250 ms), since who tells may itself
+/// get to run late on a busy machine; less than half of the ttl.
+constexpr milliseconds stop_notice(milliseconds stop_grace, milliseconds ttl) {
   auto const most = (ttl - milliseconds{1}) / 2;
-  if (grace >= most) return most;
-  return std::min(grace + std::min(milliseconds{250}, grace / 4), most);
+  if (stop_grace >= most) return most;
+  return std::min(stop_grace + std::min(milliseconds{250}, stop_grace / 4), most);
 }
 
 /// One candidate. Move-only; all members may be called from any thread, not concurrently with a
@@ -129,8 +131,8 @@ constexpr milliseconds stop_notice(milliseconds grace, milliseconds ttl) {
 ///
 /// Between the call of start_work and the return of both services nothing is given back and no
 /// further term is asked for: in one process the works of two terms never overlap. Work that does
-/// not stop in `grace` is told as `overdue` then, at the end of its term at the latest; from then
-/// on another may lead. When the store itself says that the term is gone, another may at once.
+/// not stop in `stop_grace` is told as `overdue` then, at the end of its term at the latest; from
+/// then on another may lead. When the store itself says that the term is gone, another may at once.
 ///
 /// A candidate that was moved from stands for nothing: it is idle, resign() does nothing, and what
 /// needs a candidate throws herdlock::error (errc::not_supported).

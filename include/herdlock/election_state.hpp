@@ -26,7 +26,7 @@ enum class election_event {
   granted,   ///< the term is ours
   failed,    ///< the store could not answer, or the grant came too late
   refused,   ///< the store will not answer differently: wrong password, closed, …
-  lost,      ///< the term cannot be proved any more; `grace` is left of it
+  lost,      ///< the term cannot be proved any more; `stop_grace` is left of it
   finished,  ///< start_work has returned by itself
   stopped,   ///< start_work and stop_work have returned: nothing works any more
   overdue,   ///< the term is over, and the work has not stopped

@@ -54,7 +54,7 @@ struct store_traits {
   bool fences = true;             ///< grants carry fencing tokens that rise; else they are 0
   /// How long a grant or a renewal proves a lease at most, whatever its ttl (a session may end
   /// sooner than that); the runtime asks for no more at a time. 0: for its whole ttl.
-  milliseconds longest_term{0};
+  milliseconds longest_validity{0};
   /// A lease can be left behind (lease::leave): it stands on no session that would have to go on.
   bool leaves_leases = false;
 };

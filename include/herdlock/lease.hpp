@@ -47,7 +47,7 @@ struct lease_ticket {
 /// loss margin, at least 1 %, passed without a renewal) the stop token is triggered, once, on the
 /// store's executor. A lost lease is never taken again behind your back.
 ///
-/// A lease that was moved from, or handed over, is none: valid() is false, and what needs a lease
+/// A lease that was moved from, or detached, is none: valid() is false, and what needs a lease
 /// throws herdlock::error (errc::lost).
 class [[nodiscard]] lease {
  public:
@@ -137,9 +137,9 @@ class [[nodiscard]] lease {
   /// Blocking async_leave. Throws herdlock::error. Not on the store's own thread.
   release_reply leave(milliseconds time, left_as how);
 
-  /// Stops renewing and lets go of the lease without giving it back: another process restores it
+  /// Lets go of the lease without giving it back, and stops renewing: another process restores it
   /// with lock::restore within the ttl. Throws herdlock::error in a child of fork() (errc::forked).
-  lease_ticket hand_over() &&;
+  lease_ticket detach() &&;
 
  private:
   friend class detail::lease_core;

@@ -30,16 +30,16 @@ struct duration_histogram {
 /// The figures of all locks, elections and caches that use one opened store in this process. A
 /// cache with a store for its values and another for its locks is counted with its values.
 struct store_metrics {
-  std::string store;             ///< its URL without the password
-  std::uint64_t acquired = 0;    ///< grants, restored leases too
-  std::uint64_t hand_overs = 0;  ///< of them, those for which another's end was waited for
-  std::uint64_t busy = 0;        ///< another held it until the wait was over
-  std::uint64_t failed = 0;      ///< acquisitions that the store could not answer
-  std::uint64_t canceled = 0;    ///< acquisitions that the caller took back
+  std::string store;                        ///< its URL without the password
+  std::uint64_t acquired = 0;               ///< grants, restored leases too
+  std::uint64_t acquired_from_another = 0;  ///< those for which another's end was waited for
+  std::uint64_t busy = 0;                   ///< another held it until the wait was over
+  std::uint64_t failed = 0;                 ///< acquisitions that the store could not answer
+  std::uint64_t canceled = 0;               ///< acquisitions that the caller took back
   std::uint64_t renewed = 0;
   std::uint64_t renew_failed = 0;  ///< renewals without an answer; most are tried again
   std::uint64_t lost = 0;          ///< leases that could not be proved any more
-  std::uint64_t released = 0;      ///< leases that were given back, or handed over, in time
+  std::uint64_t released = 0;      ///< leases that were given back, or detached, in time
   std::uint64_t held = 0;          ///< leases, now
   std::uint64_t waiting = 0;       ///< acquisitions that ask or wait, now: this process's queue
   duration_histogram wait_time;    ///< from the call to the grant

@@ -1,6 +1,5 @@
 #include "algo/fleet_list.hpp"
 
-#include <set>
 #include <utility>
 
 #include "algo/byte_fields.hpp"
@@ -24,10 +23,8 @@ bool is_plausible(fleet_list const& list) {
   if (list.processes > fleet_list::most_processes) return false;
   if (list.pause_ms > fleet_list::most_pause_ms) return false;
   if (list.keys.size() > fleet_list::most_keys) return false;
-  std::set<std::string_view> names;
-  return std::all_of(list.keys.begin(), list.keys.end(), [&](fleet_sum const& one) {
-    return is_plausible(one, list) && names.insert(one.key).second;
-  });
+  auto const is_sound = [&](fleet_sum const& one) { return is_plausible(one, list); };
+  return std::all_of(list.keys.begin(), list.keys.end(), is_sound) && are_distinct(list.keys);
 }
 
 std::size_t encoded_bytes(fleet_sum const& one) noexcept {

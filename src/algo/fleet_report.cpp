@@ -1,7 +1,5 @@
 #include "algo/fleet_report.hpp"
 
-#include <algorithm>
-#include <set>
 #include <utility>
 
 #include "algo/byte_fields.hpp"
@@ -22,10 +20,8 @@ bool is_plausible(fleet_key const& one) {
 bool is_plausible(fleet_report const& report) {
   if (report.number == 0 || report.rest > fleet_report::most_uses) return false;
   if (report.keys.size() > fleet_report::most_keys) return false;
-  std::set<std::string_view> names;
-  return std::all_of(report.keys.begin(), report.keys.end(), [&](fleet_key const& one) {
-    return is_plausible(one) && names.insert(one.key).second;
-  });
+  auto const is_sound = [](fleet_key const& one) { return is_plausible(one); };
+  return std::all_of(report.keys.begin(), report.keys.end(), is_sound) && are_distinct(report.keys);
 }
 
 std::size_t encoded_bytes(fleet_report const& report) noexcept {

@@ -1,6 +1,7 @@
 // The report of a process to its fleet about the keys that it reads, as it is sent.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,15 @@ struct fleet_report {
 
   friend bool operator==(fleet_report const&, fleet_report const&) = default;
 };
+
+/// No two of these have one key.
+template <class Keyed>
+bool are_distinct(std::vector<Keyed> const& all) {
+  std::vector<std::string_view> names;
+  for (Keyed const& one : all) names.push_back(one.key);
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) == names.end();
+}
 
 /// The report is within the bounds above, has each key once, and no `low` above its `high`.
 bool is_plausible(fleet_report const& report);

@@ -18,11 +18,25 @@ double part_of(std::uint64_t number) {
   return double((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
+template <class Predicate>
+std::vector<std::string> sorted_names(std::vector<fleet_key> const& of, Predicate counts) {
+  std::vector<std::string> names;
+  for (fleet_key const& one : of) {
+    if (counts(one)) names.push_back(one.key);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 }  // namespace
+
+bool fleet_teller::was_told_hot(fleet_key const& one) const {
+  return std::binary_search(told_hot_.begin(), told_hot_.end(), one.key);
+}
 
 bool fleet_teller::is_news(fleet_key const& one, fleet_view const& fleet) const {
   bool const is_listed = fleet.list && fleet.list->is_hot(one.key);
-  return one.hot && !is_listed && !told_hot_.contains(one.key);
+  return one.hot && !is_listed && !was_told_hot(one);
 }
 
 clock::duration fleet_teller::pause_in(fleet_view const& fleet) const {
@@ -50,16 +64,14 @@ bool fleet_teller::is_due(std::vector<fleet_key> const& named, fleet_view const&
 std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
                                                  std::uint64_t uncounted, fleet_view const& fleet,
                                                  clock::time_point now) {
-  std::set<std::string> still_hot;
-  for (fleet_key const& one : known) {
-    if (one.hot && told_hot_.contains(one.key)) still_hot.insert(one.key);
-  }
+  auto still_hot =
+      sorted_names(known, [this](fleet_key const& one) { return one.hot && was_told_hot(one); });
   has_cooled_ = has_cooled_ || still_hot.size() != told_hot_.size();
   told_hot_ = std::move(still_hot);
   // Hot keys come first, so that there is room for them; those that were named stay, so that keys
   // for which there is no room are no news by turns.
   auto const rank = [this](fleet_key const& one) {
-    return std::tuple(one.hot, told_hot_.contains(one.key), one.high);
+    return std::tuple(one.hot, was_told_hot(one), one.high);
   };
   std::sort(known.begin(), known.end(),
             [&](fleet_key const& a, fleet_key const& b) { return rank(a) > rank(b); });
@@ -84,8 +96,9 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
   has_cooled_ = false;
   for (fleet_key const& one : named) {
     if (is_news(one, fleet)) last_news_ = now;
-    if (one.hot) told_hot_.insert(one.key);
   }
+  // Keys that were told before and are still hot are named again: they come first.
+  told_hot_ = sorted_names(named, [](fleet_key const& one) { return one.hot; });
   fleet_report made{process_, ++number_, rest, std::move(named)};
   last_bytes_ = encoded_bytes(made);
   part_ = part_of(process_ ^ number_);

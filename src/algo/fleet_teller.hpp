@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +51,7 @@ class fleet_teller {
               clock::time_point now) const;
   clock::duration pause_in(fleet_view const& fleet) const;
   bool is_news(fleet_key const& one, fleet_view const& fleet) const;
+  bool was_told_hot(fleet_key const& one) const;
 
   std::uint64_t const process_;
   std::uint64_t number_ = 0;
@@ -60,7 +60,7 @@ class fleet_teller {
   double part_ = 0;                             // random, of the pause behind it
   std::optional<clock::time_point> last_news_;  // the last report that told of a hot key first
   bool has_named_ = false;                      // in the last report
-  std::set<std::string> told_hot_;              // in the last report, and hot since then
+  std::vector<std::string> told_hot_;           // in the last report, and hot since then; sorted
   bool has_cooled_ = false;                     // a key of told_hot_, since the last report
 };
 

@@ -74,7 +74,7 @@ struct failure_back_off {
 milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failures,
                             random_number random);
 
-struct freshness_options {
+struct refresh_policy {
   double early_refresh = 0;  ///< beta
   /// How long a caller waits for the new value before the stale one is its answer.
   milliseconds soft_timeout{0};
@@ -106,7 +106,7 @@ enum class wait_end { value, error, soft_timeout };
 class freshness_machine {
  public:
   /// `table` outlives this.
-  freshness_machine(freshness_options options, key_records& table)
+  freshness_machine(refresh_policy options, key_records& table)
       : options_(options), table_(table) {}
 
   /// A caller found this entry. It is early for `least_head_start` before it expires, in any case.
@@ -154,7 +154,7 @@ class freshness_machine {
   entry_use use_of_stale(std::string_view key, entry_times const& times);
   void note_entry(std::string_view key, entry_times const& times);
 
-  freshness_options options_;
+  refresh_policy options_;
   key_records& table_;
   std::uint64_t last_id_ = 0;
 };

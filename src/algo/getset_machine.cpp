@@ -33,7 +33,7 @@ std::optional<unix_time> parse_getset_stamp(std::string_view stored) {
 }
 
 std::string getset_machine::stamp(unix_time now, std::string const& mark) const {
-  auto const end = std::chrono::ceil<std::chrono::seconds>(now + terms_.ttl + terms_.skew);
+  auto const end = std::chrono::ceil<std::chrono::seconds>(now + times_.ttl + times_.skew);
   return std::to_string(end.count()) + mark;
 }
 
@@ -45,8 +45,8 @@ bool getset_machine::is_held_by_us(std::string_view stored) const {
 std::optional<unix_time> getset_machine::our_end(getset_reply const& reply, unix_time now) const {
   if (!reply.value || !is_held_by_us(*reply.value)) return std::nullopt;
   auto const end = parse_getset_stamp(*reply.value);
-  if (!end || now >= *end - terms_.skew) return std::nullopt;
-  return *end - terms_.skew;
+  if (!end || now >= *end - times_.skew) return std::nullopt;
+  return *end - times_.skew;
 }
 
 getset_action getset_machine::go(step next, kind what, std::string value) {
@@ -63,11 +63,11 @@ getset_action getset_machine::finish(getset_outcome outcome, milliseconds remain
 // A value that is no time never expires. Other clients work until the very time in their key, by
 // clocks that may be `skew` behind ours.
 bool getset_machine::is_expired(std::optional<unix_time> end, unix_time now) const {
-  return end && now > *end + terms_.skew;
+  return end && now > *end + times_.skew;
 }
 
 milliseconds getset_machine::left_of(std::optional<unix_time> end, unix_time now) const {
-  return end && !is_expired(end, now) ? *end + terms_.skew - now : milliseconds(0);
+  return end && !is_expired(end, now) ? *end + times_.skew - now : milliseconds(0);
 }
 
 getset_action getset_machine::begin(unix_time now) {

@@ -47,7 +47,7 @@ struct getset_marks {
   std::string bid;
 };
 
-struct getset_terms {
+struct getset_times {
   milliseconds ttl{0};   ///< of acquire and renew
   milliseconds skew{0};  ///< by which the clients' clocks may differ
 };
@@ -74,8 +74,8 @@ std::optional<unix_time> parse_getset_stamp(std::string_view stored);
 /// One operation; begin() once, then resume() with each reply until it says `finish`.
 class getset_machine {
  public:
-  getset_machine(getset_verb verb, getset_marks marks, getset_terms terms)
-      : verb_(verb), marks_(std::move(marks)), terms_(terms) {}
+  getset_machine(getset_verb verb, getset_marks marks, getset_times times)
+      : verb_(verb), marks_(std::move(marks)), times_(times) {}
 
   getset_action begin(unix_time now);
   getset_action resume(getset_reply const& reply, unix_time now);
@@ -104,7 +104,7 @@ class getset_machine {
 
   getset_verb verb_;
   getset_marks marks_;
-  getset_terms terms_;
+  getset_times times_;
   step step_ = step::set;
   int rounds_ = 0;
   getset_outcome outcome_ = getset_outcome::lost;

@@ -115,8 +115,9 @@ std::vector<fleet_change> hot_fleet::advance(clock::time_point now, clock::durat
 
 void hot_fleet::take_over(std::vector<fleet_sum> const& keys, clock::time_point now) {
   for (fleet_sum const& one : keys) {
-    if (!one.hot || hot_.size() >= thresholds_.most_hot) continue;
-    auto& made = hot_[one.key];
+    if (!one.hot || hot_ >= thresholds_.most_hot) continue;
+    auto& made = keys_[one.key];
+    if (!made.state.hot()) ++hot_;
     made = {.state = {}, .since = now, .by_sums = true, .was_low = true, .low = one.low};
     made.state.take_over_hot(limits_);
   }
@@ -126,43 +127,38 @@ std::vector<fleet_change> hot_fleet::look(clock::time_point now) {
   std::vector<fleet_change> changes;
   auto const sums = sum_up();
   hot_time const at{now, now - std::exchange(looked_, now)};
-  pass_calm(sums, at.took);
   find_cooled(sums, at, changes);
+  forget_calmest();
   find_hot(sums, at, changes);
   return changes;
 }
 
-void hot_fleet::pass_calm(key_sums const& sums, clock::duration took) {
-  for (auto& [key, state] : written_) {
-    auto const found = sums.find(key);
-    auto const seen = look_at(found != sums.end() ? &found->second : nullptr);
-    state.look(seen, {.took = took, .low_for = {}, .hot_for = {}}, limits_);
-  }
-}
-
-void hot_fleet::remember_writes(std::string_view key, heat const& state) {
-  if (written_.size() >= most_written * thresholds_.most_hot) {
-    written_.erase(std::min_element(written_.begin(), written_.end(), [](auto& a, auto& b) {
-      return a.second.calm_left() < b.second.calm_left();
+void hot_fleet::forget_calmest() {
+  while (keys_.size() - hot_ > most_written * thresholds_.most_hot) {
+    keys_.erase(std::min_element(keys_.begin(), keys_.end(), [](auto const& a, auto const& b) {
+      heat const &one = a.second.state, &other = b.second.state;
+      return std::pair(one.hot(), one.calm_left()) < std::pair(other.hot(), other.calm_left());
     }));
   }
-  written_.insert_or_assign(std::string(key), state);
 }
 
 void hot_fleet::find_cooled(key_sums const& sums, hot_time at, std::vector<fleet_change>& out) {
-  for (auto next = hot_.begin(); next != hot_.end();) {
+  for (auto next = keys_.begin(); next != keys_.end();) {
     auto const here = next++;
-    auto const& [key, one] = *here;
+    auto& [key, one] = *here;
     auto const found = sums.find(key);
     auto const* const sum = found != sums.end() ? &found->second : nullptr;
-    if (!cools(here->second, sum, at)) continue;
-    if (one.state.remembers_writes()) remember_writes(key, one.state);
-    out.push_back({fleet_change::kind::cooled, key});
-    hot_.erase(here);
+    if (!one.state.hot()) {  // it passes its calm
+      one.state.look(look_at(sum), {.took = at.took, .low_for = {}, .hot_for = {}}, limits_);
+    } else if (cools(one, sum, at)) {
+      --hot_;
+      out.push_back({fleet_change::kind::cooled, key});
+      if (!one.state.remembers_writes()) keys_.erase(here);
+    }
   }
 }
 
-bool hot_fleet::cools(hot_key& one, key_sum const* sum, hot_time at) const {
+bool hot_fleet::cools(known_key& one, key_sum const* sum, hot_time at) const {
   auto seen = look_at(sum);
   heat_times const times{.took = at.took,
                          .low_for = one.was_low ? at.took : clock::duration(0),
@@ -180,52 +176,48 @@ bool hot_fleet::cools(hot_key& one, key_sum const* sum, hot_time at) const {
   return true;
 }
 
-bool hot_fleet::may_be_hot(std::string_view key) const {
-  auto const written = written_.find(key);
-  return written == written_.end() || written->second.may_be_hot();
-}
-
 // If there is no room for all keys, those that are read most become hot.
 void hot_fleet::find_hot(key_sums const& sums, hot_time at, std::vector<fleet_change>& out) {
   std::vector<key_sums::value_type const*> found;
   for (auto const& one : sums) {
     bool const by_sums = is_read(one.second);
-    auto const known = hot_.find(one.first);
-    if (known != hot_.end()) {
+    auto const known = keys_.find(one.first);
+    bool const is_known = known != keys_.end();
+    if (is_known && known->second.state.hot()) {
       known->second.by_sums = known->second.by_sums || by_sums;
-    } else if ((one.second.announced || by_sums) && may_be_hot(one.first)) {
+    } else if ((one.second.announced || by_sums) &&
+               (!is_known || known->second.state.may_be_hot())) {
       found.push_back(&one);
     }
   }
   std::stable_sort(found.begin(), found.end(),
                    [](auto const* a, auto const* b) { return a->second.low > b->second.low; });
   for (auto const* one : found) {
-    if (hot_.size() >= thresholds_.most_hot && !make_room(one->second, out)) return;
+    if (hot_ >= thresholds_.most_hot && !make_room(one->second, out)) return;
     make_hot(one->first, one->second, at);
     out.push_back({fleet_change::kind::hot, std::string(one->first)});
   }
 }
 
 bool hot_fleet::make_room(key_sum const& needed, std::vector<fleet_change>& out) {
-  auto const least = std::min_element(hot_.begin(), hot_.end(), [](auto const& a, auto const& b) {
-    return a.second.low < b.second.low;
+  auto const least = std::min_element(keys_.begin(), keys_.end(), [](auto const& a, auto const& b) {
+    known_key const &one = a.second, &other = b.second;
+    return std::pair(!one.state.hot(), one.low) < std::pair(!other.state.hot(), other.low);
   });
   bool const is_clearly_more =
       needed.low > least->second.low && needed.low / 2 >= least->second.low;
   if (!is_clearly_more) return false;
   out.push_back({fleet_change::kind::cooled, least->first});
-  hot_.erase(least);
+  --hot_;
+  keys_.erase(least);
   return true;
 }
 
 void hot_fleet::make_hot(std::string_view key, key_sum const& sum, hot_time at) {
-  hot_key made{.state = {}, .since = at.now, .by_sums = is_read(sum), .low = sum.low};
-  if (auto const written = written_.find(key); written != written_.end()) {
-    made.state = written->second;
-    written_.erase(written);
-  }
+  known_key& made = keys_[std::string(key)];
+  made = {.state = made.state, .since = at.now, .by_sums = is_read(sum), .low = sum.low};
   made.state.make_hot(limits_);
-  hot_.emplace(key, made);
+  ++hot_;
 }
 
 fleet_sum hot_fleet::sum_of(std::string_view key, key_sum const& sum) const {
@@ -247,8 +239,8 @@ std::vector<fleet_sum> hot_fleet::hot_and_others() const {
   std::vector<fleet_sum> all;
   auto const sums = sum_up();
   for (auto const& [key, sum] : sums) all.push_back(sum_of(key, sum));
-  for (auto const& [key, one] : hot_) {
-    if (!sums.contains(key)) all.push_back({.key = key, .hot = true});
+  for (auto const& [key, one] : keys_) {
+    if (one.state.hot() && !sums.contains(key)) all.push_back({.key = key, .hot = true});
   }
   std::stable_sort(all.begin(), all.end(), [](fleet_sum const& a, fleet_sum const& b) {
     return std::pair(a.hot, a.low) > std::pair(b.hot, b.low);

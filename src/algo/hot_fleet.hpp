@@ -71,13 +71,16 @@ class hot_fleet {
                                      std::uint64_t processes) noexcept;
   /// The same before anybody has reported.
   static std::uint64_t least_to_take_part(fleet_thresholds const& thresholds) noexcept;
-  bool is_hot(std::string_view key) const { return hot_.find(key) != hot_.end(); }
+  bool is_hot(std::string_view key) const {
+    auto const known = keys_.find(key);
+    return known != keys_.end() && known->second.state.hot();
+  }
   /// The keys that are read most, by `low`, the first one most.
   std::vector<fleet_sum> top(std::size_t most) const;
   /// All keys: those that are hot, then the others; each part by `low`.
   std::vector<fleet_sum> hot_and_others() const;
   std::size_t processes() const noexcept { return members_.size(); }
-  std::size_t hot() const noexcept { return hot_.size(); }
+  std::size_t hot() const noexcept { return hot_; }
   /// The bytes that the newest reports of all took when they were sent.
   std::size_t bytes() const noexcept { return bytes_; }
   /// The bytes that are counted for each process beside its report.
@@ -89,10 +92,11 @@ class hot_fleet {
     std::size_t bytes;  // as it was sent
     clock::time_point heard;
   };
-  struct hot_key {
+  // A key that is hot, or that cooled by its writes and has to be calm.
+  struct known_key {
     heat state;
-    clock::time_point since;
-    bool by_sums = false;   // it was, at some time
+    clock::time_point since{};
+    bool by_sums = false;   // it was hot by them, at some time
     bool was_low = false;   // by the sums, at the look before
     std::uint64_t low = 0;  // reads at least, at that look
   };
@@ -114,21 +118,19 @@ class hot_fleet {
   std::vector<fleet_change> look(clock::time_point now);
   bool is_read(key_sum const& sum) const noexcept;
   heat_look look_at(key_sum const* sum) const noexcept;
-  bool may_be_hot(std::string_view key) const;
-  bool cools(hot_key& one, key_sum const* sum, hot_time at) const;
+  bool cools(known_key& one, key_sum const* sum, hot_time at) const;
   void find_cooled(key_sums const& sums, hot_time at, std::vector<fleet_change>& out);
   void find_hot(key_sums const& sums, hot_time at, std::vector<fleet_change>& out);
   bool make_room(key_sum const& needed, std::vector<fleet_change>& out);
   void make_hot(std::string_view key, key_sum const& sum, hot_time at);
-  void pass_calm(key_sums const& sums, clock::duration took);
-  void remember_writes(std::string_view key, heat const& state);
+  void forget_calmest();
 
   fleet_thresholds const thresholds_;
   heat_limits const limits_;
   std::map<std::uint64_t, member> members_;
-  std::size_t bytes_ = 0;  // of these
-  std::map<std::string, hot_key, std::less<>> hot_;
-  std::map<std::string, heat, std::less<>> written_;  // not hot, were written too often; bounded
+  std::size_t bytes_ = 0;                               // of these
+  std::map<std::string, known_key, std::less<>> keys_;  // bounded
+  std::size_t hot_ = 0;                                 // so many of them are hot
   clock::time_point looked_{};
 };
 

@@ -8,7 +8,7 @@
 //    ▼                               ▼
 //   lost ◀───────────────────────── lost            release, from any state ▶ released
 //
-// The first term may be shorter than the ttl: a grant that was pushed to a waiter is for a
+// The first validity may be shorter than the ttl: a grant that was pushed to a waiter is for a
 // heartbeat until it is renewed for the first time.
 //
 // Pure: no clock, no random source, no store. Time only moves forward through the arguments.
@@ -25,15 +25,15 @@ namespace herdlock::algo {
 clock::time_point proved_until(clock::time_point sent, milliseconds ttl);
 
 /// How long before the end the loss is signalled at the latest, since the signal takes time, too: 1
-/// % of the term, between 5 ms and 100 ms; a tenth of a term of less than 50 ms.
-clock::duration loss_lead(milliseconds term);
+/// % of the validity, between 5 ms and 100 ms; a tenth of one of less than 50 ms.
+clock::duration loss_lead(milliseconds validity);
 
 /// When a store has a new connection, its leases are renewed within so long: another server may
 /// answer there, or one that has forgotten. A tenth of the shortest ttl, at most 1 s.
 clock::duration new_connection_window(milliseconds shortest_ttl);
 
 /// The time that a grant proves: `ttl` from `since` on.
-struct lease_term {
+struct lease_validity {
   clock::time_point since;
   milliseconds ttl;
 };
@@ -43,7 +43,7 @@ enum class lease_state { held, renewing, lost, released };
 /// Why a lease was lost.
 enum class loss { none, told, expired, held_too_long };
 
-struct lease_terms {
+struct lease_limits {
   milliseconds ttl;
   milliseconds loss_margin{0};  ///< the signal comes so long before valid_until, or loss_lead
   std::optional<milliseconds> max_hold{};  ///< no renewal after so long
@@ -65,7 +65,7 @@ struct lease_action {
 class lease_machine {
  public:
   /// `first` begins with the time read before the request that was granted. `random` in [0, 1).
-  lease_machine(lease_terms terms, lease_term first, double random);
+  lease_machine(lease_limits limits, lease_validity first, double random);
 
   /// The timer fired, or the driver wants to know what to wait for.
   lease_action tick(clock::time_point now);
@@ -102,8 +102,8 @@ class lease_machine {
   void hasten_renewal();
   lease_action send(clock::time_point now);
 
-  lease_terms terms_;
-  milliseconds term_;  // the present one's length
+  lease_limits limits_;
+  milliseconds validity_;  // the present one's length
   lease_state state_ = lease_state::held;
   loss why_ = loss::none;
   clock::time_point granted_;

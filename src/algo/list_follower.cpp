@@ -4,22 +4,39 @@
 #include <utility>
 
 namespace herdlock::algo {
+namespace {
+
+// They are sorted by key.
+bool has_hot(std::vector<fleet_sum> const& keys, std::string_view key) {
+  auto const at =
+      std::lower_bound(keys.begin(), keys.end(), key,
+                       [](fleet_sum const& one, std::string_view name) { return one.key < name; });
+  return at != keys.end() && at->key == key && at->hot;
+}
+
+}  // namespace
+
+bool list_follower::is_hot(std::string_view key) const { return has_hot(list_.keys, key); }
+
+std::size_t list_follower::hot() const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(list_.keys.begin(), list_.keys.end(), [](auto const& one) { return one.hot; }));
+}
 
 list_follower::taken list_follower::take(fleet_list list, clock::time_point now) {
   if (!is_plausible(list)) return {fleet_hearing::refused, {}};
   if (list.number <= list_.number) return {fleet_hearing::old, {}};
   taken made{fleet_hearing::news, {}};
-  std::set<std::string, std::less<>> hot;
+  std::sort(list.keys.begin(), list.keys.end(),
+            [](fleet_sum const& a, fleet_sum const& b) { return a.key < b.key; });
+  for (fleet_sum const& one : list_.keys) {
+    if (one.hot && !has_hot(list.keys, one.key)) {
+      made.changes.push_back({fleet_change::kind::cooled, one.key});
+    }
+  }
   for (fleet_sum const& one : list.keys) {
-    if (one.hot) hot.insert(one.key);
+    if (one.hot && !is_hot(one.key)) made.changes.push_back({fleet_change::kind::hot, one.key});
   }
-  for (auto const& key : hot_) {
-    if (!hot.contains(key)) made.changes.push_back({fleet_change::kind::cooled, key});
-  }
-  for (auto const& key : hot) {
-    if (!is_hot(key)) made.changes.push_back({fleet_change::kind::hot, key});
-  }
-  hot_ = std::move(hot);
   list_ = std::move(list);
   came_ = now;
   return made;
@@ -28,8 +45,9 @@ list_follower::taken list_follower::take(fleet_list list, clock::time_point now)
 std::vector<fleet_change> list_follower::advance(clock::time_point now) {
   std::vector<fleet_change> changes;
   if (now < due()) return changes;
-  for (auto const& key : hot_) changes.push_back({fleet_change::kind::cooled, key});
-  hot_.clear();
+  for (fleet_sum const& one : list_.keys) {
+    if (one.hot) changes.push_back({fleet_change::kind::cooled, one.key});
+  }
   list_ = {.number = list_.number, .processes = 0, .pause_ms = 0, .keys = {}};
   return changes;
 }

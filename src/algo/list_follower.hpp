@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,14 +41,14 @@ class list_follower {
   /// When advance() is to be called; time_point::max(): never.
   clock::time_point due() const noexcept;
 
-  bool is_hot(std::string_view key) const { return hot_.find(key) != hot_.end(); }
-  std::size_t hot() const noexcept { return hot_.size(); }
+  bool is_hot(std::string_view key) const;
+  std::size_t hot() const noexcept;
   /// The keys that are read most, by `low`, as the last list has them.
   std::vector<fleet_sum> top(std::size_t most) const;
   /// Somebody seems to collect.
   bool has_collector(clock::time_point now) const noexcept;
 
-  /// The last one, with its number alone when its keys have cooled for lack of another one.
+  /// The last one, by key; its number alone when its keys have cooled for lack of another one.
   fleet_list const& list() const noexcept { return list_; }
 
  private:
@@ -57,7 +56,6 @@ class list_follower {
 
   fleet_list list_;
   clock::time_point came_{};
-  std::set<std::string, std::less<>> hot_;  // of its keys
 };
 
 }  // namespace herdlock::algo

@@ -9,8 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,7 +30,7 @@ class warm_up {
   };
 
   /// Wants these keys from now on, no others. For a key with several times the latest counts.
-  void want(std::vector<wish> const& wishes);
+  void want(std::vector<wish> wishes);
   /// All keys are to be loaded anew: by another loader.
   void begin_anew();
 
@@ -43,7 +41,8 @@ class warm_up {
   std::optional<std::uint64_t> next_due() const;
 
  private:
-  struct state {
+  struct wanted {
+    std::string key;
     std::uint64_t from_ms = 0;
     std::uint64_t next_ms = 0;
     std::uint64_t pause_ms = warm_up::pause_ms;
@@ -51,7 +50,9 @@ class warm_up {
     bool is_done = false;
   };
 
-  std::map<std::string, state, std::less<>> keys_;
+  wanted* find(std::string_view key);
+
+  std::vector<wanted> keys_;   // by key
   std::size_t under_way_ = 0;  // loads, also of keys that nobody wants any more
 };
 

@@ -130,7 +130,7 @@ bool single_flight_core::leave(flight_joiner& joiner, failure why) {
     }
     bool const is_abandoned = reply.remaining == 0 && is_stopped;
     if (is_abandoned) {
-      // Whoever comes now must not join a flight that is being stopped.
+      // A caller that comes now must not join a flight that is being stopped.
       state_->flights.detach(ticket.flight);
       stop = running.stop;
     }

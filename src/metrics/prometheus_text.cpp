@@ -19,8 +19,8 @@ struct number {
 
 constexpr number numbers[] = {
     {"herdlock_acquired_total", "counter", "Grants.", &store_metrics::acquired},
-    {"herdlock_hand_overs_total", "counter", "Grants for which another's end was waited for.",
-     &store_metrics::hand_overs},
+    {"herdlock_acquired_from_another_total", "counter",
+     "Grants for which another's end was waited for.", &store_metrics::acquired_from_another},
     {"herdlock_busy_total", "counter", "Acquisitions that ended because another held it.",
      &store_metrics::busy},
     {"herdlock_acquire_failed_total", "counter", "Acquisitions that the store could not answer.",

@@ -129,10 +129,10 @@ void acquire_op::on_reply(result<acquire_reply> reply) {
 }
 
 void acquire_op::on_grant(grant const& granted) {
-  if (granted.term) {
-    if (granted.term->since > asked_.at + milliseconds{1}) of_another_ = true;
-    sent_ = granted.term->since;
-    first_ttl_ = std::min(granted.term->ttl, options_.ttl);
+  if (granted.validity) {
+    if (granted.validity->since > asked_.at + milliseconds{1}) of_another_ = true;
+    sent_ = granted.validity->since;
+    first_ttl_ = std::min(granted.validity->ttl, options_.ttl);
   }
   // A grant that came out of a queue or after a retry may be nearly over.
   // Why: docs/decisions/lease.md#late-grants-are-proved
@@ -140,8 +140,8 @@ void acquire_op::on_grant(grant const& granted) {
   hand_out(granted.fencing);
 }
 
-// A short first term is as good as the ttl only if it will be renewed in time: before it is seen as
-// lost, and at all.
+// A short first validity is as good as the ttl only if it will be renewed in time: before it is
+// seen as lost, and at all.
 bool acquire_op::is_worth_having() const {
   auto const now = clock::now();
   if (now - *sent_ > first_ttl_ / 3) return false;
@@ -181,8 +181,8 @@ void acquire_op::prove(fencing_token fencing) {
   if (!leases || core_->closing()) return fail_closed();
   if (!is_linked()) core_->tell_when_closing(*this);
   core_->give_back_begun();  // a lease that is proved for nobody is given back
-  // What it would prove counts once it is answered: until then the lease runs as it was granted.
-  grant const proved{fencing, grant_term{clock::now(), options_.ttl}};
+  // Its proof counts once it is answered: until then the lease runs as it was granted.
+  grant const proved{fencing, grant_validity{clock::now(), options_.ttl}};
   auto on_reply = [self = shared_from_this(), proved](result<renew_reply> reply) {
     self->on_proved(proved, std::move(reply));
     self->core_->give_back_ended();
@@ -198,8 +198,8 @@ void acquire_op::on_proved(grant const& proved, result<renew_reply> reply) {
     return restoring_ ? finish(reply.error()) : on_failure(reply.error());
   }
   if (*reply == renew_reply::renewed) {
-    sent_ = proved.term->since;
-    first_ttl_ = proved.term->ttl;
+    sent_ = proved.validity->since;
+    first_ttl_ = proved.validity->ttl;
     return hand_out(proved.fencing);
   }
   // It ran out before we could prove it. The owner token has had its grant: take a new one.

@@ -19,7 +19,7 @@ namespace herdlock::runtime {
 /// Trouble with a store that may pass by itself, and after which the outcome is unknown.
 bool may_pass(failure const& why);
 
-/// What becomes of trouble with the store that may pass, while there is time left.
+/// The answer to trouble with the store that may pass, while there is time left.
 enum class on_trouble { retry, report };
 
 /// Created on any thread; runs on the store's executor; keeps itself alive.
@@ -73,7 +73,7 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   // Before the first request whose grant may be the one we are told of: a retry after a lost reply
   // is answered with the first grant, which runs since then.
   std::optional<clock::time_point> sent_;
-  milliseconds first_ttl_;  // of the lease's first term, from sent_ on
+  milliseconds first_ttl_;  // of the lease's first validity, from sent_ on
   algo::backoff backoff_;
   struct {
     clock::time_point const at = clock::now();

@@ -59,7 +59,7 @@ void boot_timer::listen() {
   descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read, std::move(on_ready));
 }
 
-// Whoever is called looks at the clock and arms again. Not at once: the trouble may stay.
+// The callee looks at the clock and arms again. Not at once: the trouble may stay.
 void boot_timer::fire_after_trouble() {
   auto const pause = std::make_shared<boost::asio::steady_timer>(descriptor_.get_executor(),
                                                                  std::chrono::milliseconds{10});

@@ -42,7 +42,7 @@ constexpr count totals[] = {&cache_stats::hits,
                             &cache_stats::fleet_reports,
                             &cache_stats::fleet_report_errors,
                             &cache_stats::fleet_reports_refused};
-// What there is now: nothing of a cache that has gone.
+// The counts of now: a cache that has gone adds nothing.
 constexpr count present[] = {&cache_stats::lasting_entries,    &cache_stats::lasting_bytes,
                              &cache_stats::near_entries,       &cache_stats::near_bytes,
                              &cache_stats::near_links_refused, &cache_stats::hot,

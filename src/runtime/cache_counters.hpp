@@ -1,4 +1,4 @@
-// What caches count, and warn of: each for itself, and all of one store together.
+// The counts and warnings of caches: each for itself, and all of one store together.
 // Why: docs/decisions/library.md#figures-are-counted-in-place
 #pragma once
 
@@ -43,7 +43,7 @@ class cache_ledger {
   void open(cache_counters const& one);
   void close(cache_counters const& one);
   void read(store_metrics& into) const;
-  /// Of those that are there.
+  /// Those of the caches that are there.
   std::vector<std::string> warnings() const;
 
  private:

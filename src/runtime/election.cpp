@@ -24,7 +24,7 @@ std::string default_candidate() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {'h', 'o', 's', 't'};
   auto const secret = owner_token::generate().str();
-  // Of a token that is used for nothing else.
+  // The token is used for nothing else.
   std::string const tail =
       ":" + std::to_string(::getpid()) + ":" + secret.substr(secret.size() - random_digits);
   return std::string(host.data()).substr(0, limits::max_label_bytes - tail.size()) + tail;
@@ -32,10 +32,10 @@ std::string default_candidate() {
 
 failure check(election_options const& options, milliseconds term) {
   if (failure why = check_ttl(options.ttl); why.code) return why;
-  auto const grace = options.grace.value_or(milliseconds{0});
-  if (grace < milliseconds{0} || grace >= term - grace) {
+  auto const stop_grace = options.stop_grace.value_or(milliseconds{0});
+  if (stop_grace < milliseconds{0} || stop_grace >= term - stop_grace) {
     return make_failure(errc::invalid_ttl,
-                        "grace must be between 0 and half of the ttl (here at most " +
+                        "stop_grace must be between 0 and half of the ttl (here at most " +
                             std::to_string(term.count()) + " ms)");
   }
   if (options.back_off_first <= milliseconds{0} || options.back_off_most < options.back_off_first ||

@@ -14,8 +14,8 @@ inline namespace v0 {
 namespace detail {
 namespace {
 
-milliseconds grace_of(election_options const& options) {
-  return options.grace.value_or(std::min(milliseconds{10'000}, options.ttl / 4));
+milliseconds stop_grace_of(election_options const& options) {
+  return options.stop_grace.value_or(std::min(milliseconds{10'000}, options.ttl / 4));
 }
 
 milliseconds next_pause(algo::backoff& of) {
@@ -177,7 +177,7 @@ void election_core::acquire() {
   acquire_options asked;
   asked.ttl = options_.ttl;
   asked.wait = wait_forever;
-  asked.loss_margin = stop_notice(grace_of(options_), options_.ttl);
+  asked.loss_margin = stop_notice(stop_grace_of(options_), options_.ttl);
   handler<acquired> on_reply = asio::bind_cancellation_slot(
       cancel_acquire_.slot(),
       asio::bind_executor(executor(), [self = shared_from_this(), round](result<acquired> got) {
@@ -232,11 +232,11 @@ void election_core::watch_loss() {
     auto const self = weak.lock();
     if (!self || given_back == errc::canceled) return;
     if (round != self->machine_.round() || !self->work_) return;
-    // Before the work is told: when it has used up its grace, or the term is over, it is overdue.
+    // Before the work is told: it is overdue when its stop grace is used up, or the term is over.
     // A term that the store has taken away is not ours until then.
     if (!self->work_->over()) {
       auto const end =
-          std::min(self->work_->held().valid_until(), clock::now() + grace_of(self->options_));
+          std::min(self->work_->held().valid_until(), clock::now() + stop_grace_of(self->options_));
       self->home_->timers().schedule(*self, end);
     }
     self->on(election_event::lost, round,
@@ -251,7 +251,7 @@ void election_core::on_due(clock::time_point) {
 
 // --------------------------------------------------------------------- between terms, and the end
 
-// What is left of the term is given back, so that the next need not wait for its ttl; nobody waits
+// The rest of the term is given back, so that the next need not wait for its ttl; nobody waits
 // for the answer.
 void election_core::rest(milliseconds pause) {
   runtime::timer_queue::remove(*this);

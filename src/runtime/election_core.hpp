@@ -21,7 +21,7 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
-/// What the caller does not want any more: the campaign that has begun, or any.
+/// The campaigns that the caller wants no more: the campaign that has begun, or any.
 enum class resignation { from_campaign, for_good };
 
 class election_core final : public runtime::timed,

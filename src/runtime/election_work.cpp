@@ -27,7 +27,7 @@ namespace {
 
 using thread_end = asio::any_completion_handler<void(std::exception_ptr)>;
 
-// What a thread of an election runs, with the signals of whoever made the service.
+// The work of an election's thread, with the signals of the thread that made the service.
 struct thread_work {
   detail::signal_mask signals;
   std::function<void()> work;

@@ -1,4 +1,4 @@
-// Who waits for one event of an object: a loss, a renewal, the end of a campaign.
+// The waiters for one event of an object: a loss, a renewal, the end of a campaign.
 #pragma once
 
 #include <algorithm>

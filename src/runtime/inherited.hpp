@@ -1,4 +1,4 @@
-// What a child of fork() is told by the handles that it has inherited.
+// The answers of handles that a child of fork() has inherited.
 #pragma once
 
 #include <functional>

@@ -19,7 +19,7 @@ extern "C" [[gnu::weak]] int OPENSSL_init_crypto(std::uint64_t options,
 namespace herdlock::runtime {
 namespace {
 
-// What a user's handler throws must not end the process, nor the store with everybody's leases.
+// An exception of a user's handler must not end the process, nor the store with everybody's leases.
 void run_through(asio::io_context& io) {
   while (!io.stopped()) {
     try {
@@ -151,12 +151,12 @@ bool process_end::is_on_a_stores_thread() {
 }
 
 void process_end::run() {
-  if (!is_on_a_stores_thread()) wait_for_duties(clock::now() + close_grace + thread_grace);
-  reach_all(clock::now() + thread_grace, then::go_on);
-  auto const until = clock::now() + close_grace + thread_grace;
+  if (!is_on_a_stores_thread()) wait_for_duties(clock::now() + close_limit + thread_limit);
+  reach_all(clock::now() + thread_limit, then::go_on);
+  auto const until = clock::now() + close_limit + thread_limit;
   for (closing next; take(next);) wait_for(next, until);
   // libpq, in the middle of a connect, met a mutex that the library for Kerberos had destroyed.
-  reach_all(clock::now() + thread_grace, then::stand_still);
+  reach_all(clock::now() + thread_limit, then::stand_still);
 }
 
 }  // namespace herdlock::runtime

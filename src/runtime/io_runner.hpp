@@ -18,7 +18,7 @@
 namespace herdlock::runtime {
 
 /// How long what a user has put on a store's thread may take when the store closes.
-inline constexpr milliseconds thread_grace{1000};
+inline constexpr milliseconds thread_limit{1000};
 
 /// A thread of its own for one store.
 struct io_runner {
@@ -33,11 +33,12 @@ struct io_runner {
   bool runs_here() const { return id == std::this_thread::get_id(); }
 };
 
-/// What the process does for its stores' threads when it ends by exit() or the end of main():
+/// The work of the process for its stores' threads when it ends by exit() or the end of main():
 ///
 /// - Candidates whose handle has gone are waited for: a term is given back when its work has
 /// stopped.
-/// - What has been put on the threads by then is run. The last handle of a store may be in there.
+/// - Handlers that have been put on the threads by then are run. The last handle of a store may be
+/// in there.
 /// - The threads that close behind their last handle are waited for: what they give back arrives.
 ///
 /// That is behind the destructors of the program's static objects. A store that still has handles
@@ -53,7 +54,7 @@ class process_end {
   void opened(std::shared_ptr<io_runner> const& one);
   /// The runner's thread closes the store behind its last handle; it has not begun yet.
   void take_over(std::shared_ptr<io_runner> const& one);
-  /// What a store's thread has still to do for a handle that has gone, until this is dropped.
+  /// The work that a store's thread still has for a handle that has gone, until this is dropped.
   std::shared_ptr<void> duty();
   void run();
 

@@ -77,7 +77,7 @@ detail::lease_core& lease::core() const {
   if (core_) return *core_;
   throw error(make_failure(errc::lost,
                            "there is no lease in this object: it was moved to another one, or "
-                           "handed over"));
+                           "detached"));
 }
 
 resource const& lease::name() const { return core().name(); }
@@ -149,11 +149,11 @@ release_reply lease::leave(milliseconds time, left_as how) {
   return detail::wait_for<release_reply>(*context_, start).value();
 }
 
-lease_ticket lease::hand_over() && {
+lease_ticket lease::detach() && {
   auto& mine = core();
   if (failure why = runtime::why_inherited(mine.home()); why.code) throw error(std::move(why));
   auto const last = std::move(core_);
-  mine.forget();
+  mine.detach();
   return {mine.name(), mine.owner(), mine.fencing(), mine.ttl()};
 }
 

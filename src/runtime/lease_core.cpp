@@ -13,7 +13,7 @@ inline namespace v0 {
 namespace detail {
 namespace {
 
-algo::lease_terms terms_of(acquire_options const& options) {
+algo::lease_limits limits_of(acquire_options const& options) {
   // More than any ttl may be is no limit; it would overflow the clock.
   auto const max_hold =
       options.max_hold.value_or(wait_forever) > limits::max_ttl ? std::nullopt : options.max_hold;
@@ -41,8 +41,8 @@ lease_core::lease_core(std::shared_ptr<runtime::store_core> home, grant_record w
                        acquire_options const& options)
     : home_(std::move(home)),
       what_(std::move(what)),
-      terms_(terms_of(options)),
-      machine_(terms_, what_.first, runtime::random_unit()),
+      limits_(limits_of(options)),
+      machine_(limits_, what_.first, runtime::random_unit()),
       loss_waiters_(home_->executor(), "the loss of one lease"),
       renewal_waiters_(home_->executor(), "the renewal of one lease"),
       release_waiters_(home_->executor(), "the release of one lease"),
@@ -62,7 +62,7 @@ lease lease_core::start(std::shared_ptr<store_context> context, grant_record wha
 
 void lease_core::on_due(clock::time_point now) { obey(machine_.tick(now)); }
 
-// Whoever is told of the loss may drop the last handle.
+// A listener that is told of the loss may drop the last handle.
 void lease_core::on_session_end(lease_end const& what) {
   auto const self = shared_from_this();
   told_ = what.why;
@@ -109,7 +109,7 @@ void lease_core::renew() {
   auto on_reply = [weak = weak_from_this()](result<renew_reply> reply) {
     if (auto self = weak.lock()) self->on_renewed(std::move(reply));
   };
-  leases->renew(what_.name, what_.owner, terms_.ttl, std::move(on_reply));
+  leases->renew(what_.name, what_.owner, limits_.ttl, std::move(on_reply));
 }
 
 void lease_core::on_renewed(result<renew_reply> reply) {
@@ -230,14 +230,14 @@ void lease_core::abandon() {
   });
 }
 
-void lease_core::forget() {
+void lease_core::detach() {
   proof_.end();
   asio::dispatch(executor(), [self = shared_from_this()] {
     self->leave_lists();
     self->machine_.release(clock::now());
     self->released_ = release_reply::released;  // whoever restores the lease gives it back
     self->note_end(lease_event_kind::released);
-    auto const why = make_failure(errc::canceled, "the lease was handed over");
+    auto const why = make_failure(errc::canceled, "the lease was detached");
     self->loss_waiters_.answer(why);
     self->renewal_waiters_.answer(why);
   });
@@ -289,12 +289,12 @@ void lease_core::on_released(result<release_reply> reply) {
   // Left by the first request, perhaps, and over before the second.
   bool const late = left_ && asked_again_ && clock::now() >= left_->until;
   if (late && reply.has_value() && *reply == release_reply::lost) reply = release_reply::released;
-  // What was to be left is not cleaned up: it may have been left.
+  // A lease that was to be left is not cleaned up: it may have been left.
   if (reply.has_error() && home_->leases() && !left_) {
-    home_->clean_up({what_.name, what_.owner, terms_.ttl}, what_.requests);
+    home_->clean_up({what_.name, what_.owner, limits_.ttl}, what_.requests);
   } else if (what_.requests == runtime::arrival::may_be_late) {
     // One that had no answer, and was asked again, may be granted after this release.
-    home_->clean_up({what_.name, what_.owner, terms_.ttl}, runtime::arrival::late_after_release);
+    home_->clean_up({what_.name, what_.owner, limits_.ttl}, runtime::arrival::late_after_release);
   }
   if (machine_.state() == algo::lease_state::lost) reply = release_reply::lost;
   bool const in_time = reply.has_error() || *reply == release_reply::released;

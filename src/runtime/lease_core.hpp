@@ -22,8 +22,8 @@ struct grant_record {
   resource name;
   owner_token owner;
   fencing_token fencing;
-  algo::lease_term first;
-  /// Of the requests that were sent for it.
+  algo::lease_validity first;
+  /// The way in which the requests for it may arrive.
   runtime::arrival requests = runtime::arrival::in_order;
   std::thread::id taken_by{};  ///< of a blocking call
 };
@@ -43,11 +43,11 @@ class lease_core final : public runtime::timed,
   resource const& name() const override { return what_.name; }
   owner_token const& owner() const override { return what_.owner; }
   fencing_token fencing() const { return what_.fencing; }
-  milliseconds ttl() const override { return terms_.ttl; }
+  milliseconds ttl() const override { return limits_.ttl; }
   asio::any_io_executor const& executor() const { return home_->executor(); }
   runtime::store_core const& home() const { return *home_; }
   runtime::lease_proof const& proof() const { return proof_; }
-  void forget();  // hand_over: no more renewals, no release
+  void detach();  // no more renewals, no release
 
   // From any thread; they move to the executor.
   void wait_lost(handler<void> done);
@@ -75,7 +75,7 @@ class lease_core final : public runtime::timed,
 
   std::shared_ptr<runtime::store_core> const home_;
   grant_record const what_;
-  algo::lease_terms const terms_;
+  algo::lease_limits const limits_;
   clock::time_point const granted_ = clock::now();  // or a little later: for what counts from it
 
   // On the executor only.

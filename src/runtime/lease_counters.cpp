@@ -5,7 +5,7 @@ namespace herdlock::runtime {
 void lease_counters::granted(lease_event const& what, from whom, clock::duration waited) {
   add(acquired_);
   add(held_);
-  if (whom == from::another) add(hand_overs_);
+  if (whom == from::another) add(acquired_from_another_);
   wait_time_.note(waited);
   tell(what);
 }
@@ -45,7 +45,7 @@ store_metrics lease_counters::read(std::string const& store) const {
   store_metrics copy;
   copy.store = store;
   copy.acquired = value(acquired_);
-  copy.hand_overs = value(hand_overs_);
+  copy.acquired_from_another = value(acquired_from_another_);
   copy.busy = value(busy_);
   copy.failed = value(failed_);
   copy.canceled = value(canceled_);

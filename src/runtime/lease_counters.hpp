@@ -18,7 +18,7 @@ class lease_counters {
   void began_to_ask() { add(waiting_); }
   void ended_asking() { take(waiting_); }
   void renewed() { add(renewed_); }
-  /// A grant; `handed_over`: another's end was waited for.
+  /// A grant; from `another`: another's end was waited for.
   enum class from { free, another };
   void granted(lease_event const& what, from whom, clock::duration waited);
   /// Everything else that has a number.
@@ -41,7 +41,7 @@ class lease_counters {
   number& of(lease_event_kind kind);
 
   callback const on_event_;
-  number acquired_{0}, hand_overs_{0}, busy_{0}, failed_{0}, canceled_{0};
+  number acquired_{0}, acquired_from_another_{0}, busy_{0}, failed_{0}, canceled_{0};
   number renewed_{0}, renew_failed_{0}, lost_{0}, released_{0};
   number held_{0}, waiting_{0};
   duration_counts wait_time_;

@@ -1,4 +1,4 @@
-// What any thread may ask a lease: is it proved, until when, and why not any more.
+// The questions that any thread may ask a lease: is it proved, until when, and why not any more.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ class lease_proof {
   void prove(clock::time_point until) {
     until_.store(until.time_since_epoch().count(), std::memory_order_release);
   }
-  /// From any thread: lost, released, or handed over.
+  /// From any thread: lost, released, or detached.
   void end() { over_.store(true, std::memory_order_release); }
   /// Ends it, and tells whoever listens to the stop token.
   void lose(failure why) {

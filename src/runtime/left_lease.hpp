@@ -20,7 +20,7 @@ namespace herdlock::runtime {
 
 inline constexpr std::string_view done_prefix = "herdlock-done:";
 
-/// What stands instead of the holder's token in a lease that is left for so long.
+/// The token that stands for the holder's in a lease that is left for so long.
 inline owner_token left_token(owner_token const& holder, left_as how, milliseconds left) {
   constexpr std::size_t secret_size = 33;  // with the colon in front of it
   std::string const fresh = owner_token::generate().str();

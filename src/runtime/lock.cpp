@@ -121,9 +121,9 @@ acquired lock::restore(lease_ticket const& ticket, acquire_options const& option
   auto start = [&](handler<acquired> done) {
     start_restore(*this, ticket, options, std::move(done));
   };
-  // Who was told that it failed still has the ticket.
+  // A caller that was told of a failure still has the ticket.
   auto const forget = [](result<acquired> late) {
-    if (late.has_value() && *late) std::ignore = std::move(**late).hand_over();
+    if (late.has_value() && *late) std::ignore = std::move(**late).detach();
   };
   return detail::wait_for<acquired>(*detail::context_of(store_), start, forget).value();
 }

@@ -8,9 +8,9 @@
 
 namespace herdlock::runtime {
 
-/// What belongs to K is kept under `{K}:herdlock:ROLE`, or `K::herdlock:ROLE` when K has a hash tag
-/// (stores/redis/keys.hpp): claims, errors, counters, queues. A name that a visitor chooses must
-/// not reach them, whatever the prefix. `what`: how the error calls the name.
+/// Everything that belongs to K is kept under `{K}:herdlock:ROLE`, or `K::herdlock:ROLE` when K has
+/// a hash tag (stores/redis/keys.hpp): claims, errors, counters, queues. A name that a visitor
+/// chooses must not reach them, whatever the prefix. `what`: how the error calls the name.
 inline failure check_no_side_name(std::string_view what, std::string_view name) {
   bool const is_side =
       name.find("}:herdlock:") != name.npos || name.find("::herdlock:") != name.npos;

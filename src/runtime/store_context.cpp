@@ -35,8 +35,8 @@ bool is_run_here(asio::any_io_executor const& executor) {
 
 void stop(runtime::io_runner& runner) {
   runner.work.reset();
-  // What is left now are the user's own handlers on this executor; they too get a bounded time.
-  if (runner.ended.wait_for(runtime::thread_grace) != std::future_status::ready) {
+  // The rest are the user's own handlers on this executor; they too get a bounded time.
+  if (runner.ended.wait_for(runtime::thread_limit) != std::future_status::ready) {
     runner.io.stop();
   }
   runner.thread.join();
@@ -103,7 +103,7 @@ store_context::~store_context() {
   auto closed = std::make_shared<std::promise<void>>();
   asio::post(executor,
              [core = std::move(core_), closed] { core->close([closed] { closed->set_value(); }); });
-  closed->get_future().wait();  // bounded by runtime::close_grace
+  closed->get_future().wait();  // bounded by runtime::close_limit
   stop(*runner_);
 }
 

@@ -1,4 +1,5 @@
-// What the user's handles (store, lock, lease, cache) share. The last of them closes the store.
+// The context that the user's handles (store, lock, lease, cache) share. The last of them closes
+// the store.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,7 @@ namespace detail {
 
 /// Owned by the user's handles alone, never by a pending operation: its destructor is the moment
 /// at which nobody can ask for anything any more. It waits for leases that are being given back
-/// (runtime::close_grace at most), unless it runs on the store's own thread.
+/// (runtime::close_limit at most), unless it runs on the store's own thread.
 class store_context {
  public:
   static result<std::shared_ptr<store_context>> open(store::backend_factory const& make,

@@ -146,7 +146,7 @@ void store_core::close(std::function<void()> closed) {
     listener.unlink();
     listener.on_closing();
   }
-  close_after_grace(&store_core::end_leases);
+  close_within_limit(&store_core::end_leases);
   campaign_ended();
 }
 
@@ -156,11 +156,11 @@ void store_core::end_leases() {
   roll_->tell_closing();
   bool const may_have_sent = !ports_.leases || ports_.leases->may_have_sent();
   if (--closing_.giving_back == 0 || !may_have_sent) return shut_down();
-  close_after_grace(&store_core::shut_down);
+  close_within_limit(&store_core::shut_down);
 }
 
-void store_core::close_after_grace(void (store_core::*next)()) {
-  closing_.timer.emplace(executor_, close_grace);
+void store_core::close_within_limit(void (store_core::*next)()) {
+  closing_.timer.emplace(executor_, close_limit);
   closing_.timer->async_wait([weak = weak_from_this(), next](boost::system::error_code const& ec) {
     if (auto self = weak.lock(); self && !ec) ((*self).*next)();
   });

@@ -1,5 +1,5 @@
-// What all leases and caches of one opened store share: the ports, the executor, the one timer,
-// and the leases that are still being given back.
+// The things that all leases and caches of one opened store share: the ports, the executor, the one
+// timer, and the leases that are still being given back.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -24,7 +24,7 @@ namespace herdlock::runtime {
 /// How many leases with an unknown outcome may be cleaned up at once; more end by their ttl.
 inline constexpr std::size_t max_clean_ups = 10'000;
 /// How long closing waits for leases that are being given back.
-inline constexpr milliseconds close_grace{1000};
+inline constexpr milliseconds close_limit{1000};
 
 /// Told when the store closes, so that it can take back what it has under way. Linked on the
 /// executor.
@@ -69,7 +69,7 @@ class store_core : public detail::process_bound, public std::enable_shared_from_
   asio::any_io_executor const& executor() const { return executor_; }
   store_traits const& traits() const { return traits_; }
   std::string const& display_name() const { return display_name_; }
-  /// What the store has found out; not what its caches say.
+  /// The findings of the store; not what its caches say.
   store_warnings const& told() const { return *warnings_; }
   bool keeps_values() const { return keeps_values_; }
   bool pushes_changes() const { return pushes_changes_; }
@@ -100,8 +100,8 @@ class store_core : public detail::process_bound, public std::enable_shared_from_
   void give_back_begun() { ++closing_.giving_back; }
   void give_back_ended();
 
-  /// Ends what waits, and the campaigns, whose work gets close_grace to stop; then the leases that
-  /// are still held. Waits for those that are being given back, at most close_grace (and not at all
+  /// Ends what waits, and the campaigns, whose work gets close_limit to stop; then the leases that
+  /// are still held. Waits for those that are being given back, at most close_limit (and not at all
   /// where nothing was ever sent to a server), drops the ports (everything pending completes with
   /// errc::canceled) and calls `closed`. Called again, it waits for the same.
   void close(std::function<void()> closed);
@@ -114,7 +114,7 @@ class store_core : public detail::process_bound, public std::enable_shared_from_
  private:
   void end_leases();
   void shut_down();
-  void close_after_grace(void (store_core::*next)());
+  void close_within_limit(void (store_core::*next)());
 
   asio::any_io_executor executor_;
   backend ports_;

@@ -22,7 +22,8 @@ void timer_queue::close() {
   timer_.reset();
 }
 
-// Whatever comes of the one that is called: the others are called, in the next event at the latest.
+// An entry that throws keeps nobody from being called: the others are, in the next event at the
+// latest.
 void timer_queue::run_due() {
   try {
     schedule_.run(clock::now());

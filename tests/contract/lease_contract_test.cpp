@@ -70,10 +70,11 @@ TEST_P(lease_contract, AskingAgainWithTheSameOwnerReturnsTheSameGrantAndDoesNotP
   auto const again = as<grant>(c.acquire(stock, alice, 10s));
   expect_same_or_later(first, again.fencing);
   // It tells since when it runs, else the holder would count it from the second request.
-  ASSERT_TRUE(again.term);
+  ASSERT_TRUE(again.validity);
   // A session that is kept alive moves its end by itself.
-  if (c.store().traits.longest_term == 0ms) {
-    EXPECT_LE(again.term->since + again.term->ttl, latest_end + 1ms);  // stores count in these
+  if (c.store().traits.longest_validity == 0ms) {
+    EXPECT_LE(again.validity->since + again.validity->ttl,
+              latest_end + 1ms);  // stores count in these
   }
   expect_same_or_later(first, granted(alice, 1h));
   EXPECT_LE(c.inspect(stock).value()->remaining, 10s);

@@ -193,7 +193,7 @@ TEST_F(RedisClusterQueue, WhereListenersMayNotBeCountedGrantsAreFoundByLooking) 
     EXPECT_EQ(holder.release(line.name(), mine).value(), release_reply::released);
     EXPECT_EQ(line.holder(), a->owner.str());
     ASSERT_TRUE(waiter.wait_for([&] { return a->granted(); }));
-    looked = a->got().term->ttl < 2s;
+    looked = a->got().validity->ttl < 2s;
     EXPECT_EQ(waiter.release(line.name(), a->owner).value(), release_reply::released);
   }
   EXPECT_TRUE(looked) << "what was pushed has the whole heartbeat";

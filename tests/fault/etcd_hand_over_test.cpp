@@ -106,8 +106,8 @@ TEST_F(EtcdHandOverTest, AWaitThatIsOverAtOnceIsForTheWholeTtl) {
   for (int i = 0; i < 2; ++i) {
     auto bobs = waiter.wait_for(stock, bob, 30s);
     auto const granted = as<grant>(waiter.get(bobs));
-    ASSERT_TRUE(granted.term);
-    EXPECT_EQ(granted.term->ttl, 30s) << i;
+    ASSERT_TRUE(granted.validity);
+    EXPECT_EQ(granted.validity->ttl, 30s) << i;
     ASSERT_EQ(waiter.release(stock, bob).value(), release_reply::released);
   }
 }

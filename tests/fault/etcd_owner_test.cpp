@@ -49,7 +49,7 @@ TEST_F(EtcdOwnerTest, AWaiterWhoseOwnerRenewsInTheMomentOfItsTurnIsGranted) {
   ASSERT_EQ(second.renew(stock, bob).value(), renew_reply::renewed);
   auto const reply = second.get(bobs);
   ASSERT_TRUE(is<grant>(reply));
-  EXPECT_GT(as<grant>(reply).term->ttl, milliseconds{0});
+  EXPECT_GT(as<grant>(reply).validity->ttl, milliseconds{0});
   EXPECT_EQ(second.renew(stock, bob).value(), renew_reply::renewed);
   EXPECT_TRUE(is<busy>(first.acquire(stock, carol)));
   EXPECT_EQ(second.release(stock, bob).value(), release_reply::released);
@@ -101,8 +101,8 @@ TEST_F(EtcdOwnerTest, WhatIsAcquiredAnewDoesNotHangOnALeaseThatTheOtherEnds) {
 TEST_F(EtcdOwnerTest, NeitherEndsWhatTheOtherStillHolds) {
   as<grant>(first.acquire(stock, alice, 1min));
   auto const again = as<grant>(second.acquire(stock, alice, 300ms));
-  ASSERT_TRUE(again.term);
-  EXPECT_LE(again.term->ttl, 300ms);
+  ASSERT_TRUE(again.validity);
+  EXPECT_LE(again.validity->ttl, 300ms);
   auto const end = clock::now() + 600ms;
   ASSERT_TRUE(second.run_until([&] { return clock::now() > end; }));
   EXPECT_TRUE(is<busy>(second.acquire(stock, bob)));

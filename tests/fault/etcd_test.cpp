@@ -150,7 +150,7 @@ TEST_F(EtcdTest, AWaiterWhoseKeyWasDeletedJoinsAgain) {
   EXPECT_EQ(holder.renew(stock, alice).value(), renew_reply::lost);
 }
 
-// A lease that was handed over: the first process's own count of the ttl does not end it.
+// A lease that was detached and restored: the first process's own count of the ttl does not end it.
 TEST_F(EtcdTest, AnotherHandleThatRenewsKeepsTheLeasePastTheFirstOnesTtl) {
   etcd_client before(server().url());
   etcd_client after(server().url());

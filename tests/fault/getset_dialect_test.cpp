@@ -123,8 +123,8 @@ TEST_F(getset_dialect, AskedAgainTheOwnersOwnValueIsItsGrantAndIsNotProlonged) {
   auto const first = stored("r");
   auto const again = ports.acquire("r", mine, 60s);
   ASSERT_TRUE(is_grant(again));
-  ASSERT_TRUE(std::get<grant>(*again).term.has_value());
-  EXPECT_LE(std::get<grant>(*again).term->ttl, 6s);
+  ASSERT_TRUE(std::get<grant>(*again).validity.has_value());
+  EXPECT_LE(std::get<grant>(*again).validity->ttl, 6s);
   EXPECT_EQ(stored("r"), first);
 }
 

@@ -1,7 +1,7 @@
 // A process that the fault tests start, kill, stop and continue while it holds a lock.
 //
 //   lock_holder URL NAME TTL_MS hold              acquire, then obey signals
-//   lock_holder URL NAME TTL_MS restore TICKET    the same with a lease handed over
+//   lock_holder URL NAME TTL_MS restore TICKET    the same with a detached lease
 //   lock_holder URL NAME TTL_MS leave             acquire many, and end while the store closes
 //   lock_holder URL NAME TTL_MS work COUNT FOLDER COUNT times inside the lock, judged by FOLDER
 //

@@ -77,7 +77,7 @@ TEST_P(mysql_session_end, KeepsTheNextFromTheLockForTheSessionGrace) {
   auto const carol = owner_token::generate();
   auto const begun = clock::now();
   ASSERT_TRUE(eventually([&] { return is<grant>(c.acquire(stock, carol)); }));
-  EXPECT_GE(as<grant>(c.acquire(stock, carol)).term.value().since, begun + 500ms);
+  EXPECT_GE(as<grant>(c.acquire(stock, carol)).validity.value().since, begun + 500ms);
 }
 
 TEST_P(mysql_session_end, ALeaseThatRanOutLeavesTheMarkOfTheSessionGrace) {

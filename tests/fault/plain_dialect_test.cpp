@@ -89,14 +89,14 @@ TEST_F(plain_dialect, AKeyWithoutTtlIsBusyForAnUnknownTimeUntilItIsForced) {
 // B7: the answer to a retry is the same grant, and says how much of it is left.
 TEST_F(plain_dialect, AskedAgainTheOwnersOwnKeyIsItsGrantAndIsNotProlonged) {
   redis_ports ports(url());
-  EXPECT_FALSE(grant_of(ports.acquire("r", mine, 5s)).term.has_value());
+  EXPECT_FALSE(grant_of(ports.acquire("r", mine, 5s)).validity.has_value());
   auto const before = herdlock::clock::now();
   auto const again = grant_of(ports.acquire("r", mine, 60s));
-  ASSERT_TRUE(again.term.has_value());
-  EXPECT_GE(again.term->since, before);
-  EXPECT_LE(again.term->since, herdlock::clock::now());
-  EXPECT_GT(again.term->ttl, 0ms);
-  EXPECT_LE(again.term->ttl, 5s);
+  ASSERT_TRUE(again.validity.has_value());
+  EXPECT_GE(again.validity->since, before);
+  EXPECT_LE(again.validity->since, herdlock::clock::now());
+  EXPECT_GT(again.validity->ttl, 0ms);
+  EXPECT_LE(again.validity->ttl, 5s);
   EXPECT_LE(std::stol(server.cli("PTTL r")), 5000);
   EXPECT_TRUE(std::holds_alternative<busy>(ports.acquire("r", other).value()));
 }

@@ -87,7 +87,7 @@ TEST_P(postgres_sessions, WhoSucceedsAHolderThatDidNotReleaseWaitsForTheSessionG
   auto const carol = owner_token::generate();
   auto const begun = clock::now();
   EXPECT_GT(granted_in_the_end(c, carol), first);
-  EXPECT_GE(as<grant>(c.acquire(stock, carol)).term.value().since, begun + 500ms);
+  EXPECT_GE(as<grant>(c.acquire(stock, carol)).validity.value().since, begun + 500ms);
 }
 
 TEST_P(postgres_sessions, ALeaseThatRanOutLeavesTheMarkOfTheSessionGrace) {

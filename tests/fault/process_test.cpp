@@ -104,12 +104,12 @@ TEST_P(ProcessTest, WhatTheLastHandleGivesBackOnTheStoresThreadIsFreeWhenTheProc
   EXPECT_TRUE(store_->list().names.empty());
 }
 
-TEST_P(ProcessTest, ALeaseIsHandedOverToAnotherProcess) {
+TEST_P(ProcessTest, ADetachedLeaseIsRestoredByAnotherProcess) {
   lock const where(*store_, name);
   auto mine = where.try_acquire({.ttl = 30s});
   ASSERT_TRUE(mine);
   auto const fencing = mine->fencing().value;
-  auto const ticket = std::move(*mine).hand_over();
+  auto const ticket = std::move(*mine).detach();
   auto child = holder(30s, {"restore", ticket.str()});
   EXPECT_EQ(fencing_of(child), fencing);
   EXPECT_FALSE(where.try_acquire()) << "held by the child now";

@@ -22,8 +22,8 @@ TEST_F(redis_queue, TheReleaseItselfMakesTheFirstWaiterTheOwnerAndPushesItOnce) 
   EXPECT_EQ(waiters(), 1);
   ASSERT_TRUE(first.wait_for([&] { return a->granted(); }));
   EXPECT_EQ(a->got().fencing.value, before + 1);
-  ASSERT_TRUE(a->got().term.has_value());
-  EXPECT_LE(a->got().term->ttl, 2s);
+  ASSERT_TRUE(a->got().validity.has_value());
+  EXPECT_LE(a->got().validity->ttl, 2s);
   EXPECT_FALSE(b->outcome.has_value());
 }
 

@@ -124,7 +124,7 @@ TEST(RedisSentinel, AMasterThatHangsIsFollowedByTheNext) {
   old.resume();
 }
 
-TEST(RedisSentinel, AHandedOverMasterIsLeftAtOnce) {
+TEST(RedisSentinel, AReplacedMasterIsLeftAtOnce) {
   redis_sentinels group;
   redis_ports ports(group.url());
   fence_of(ports.acquire("r", mine));

@@ -224,12 +224,12 @@ TEST_F(redlock, AGrantAskedForAgainCountsWhatIsLeft) {
   redis_ports ports(nodes.url(), &open_redlock);
   begin_counters(nodes);
   auto const first = std::get<grant>(ports.acquire("r", mine, 5s).value());
-  ASSERT_TRUE(first.term.has_value());
-  EXPECT_EQ(first.term->ttl, 5s);
+  ASSERT_TRUE(first.validity.has_value());
+  EXPECT_EQ(first.validity->ttl, 5s);
   auto const again = std::get<grant>(ports.acquire("r", mine, 60s).value());
   EXPECT_EQ(again.fencing, first.fencing);
-  ASSERT_TRUE(again.term.has_value());
-  EXPECT_LE(again.term->ttl, 5s);
+  ASSERT_TRUE(again.validity.has_value());
+  EXPECT_LE(again.validity->ttl, 5s);
 }
 
 TEST_F(redlock, KeyOfAnotherTypeIsNamed) {

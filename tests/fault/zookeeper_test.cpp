@@ -189,7 +189,7 @@ TEST_F(zookeeper_fault, AKilledHolderIsSucceededWhenItsSessionEnds) {
 TEST_F(zookeeper_fault, ALongTtlIsProvedForPartOfTheSessionTimeOnly) {
   auto const store = open_store(url_ + "?session_timeout=12s");
   milliseconds const proved = 4s;
-  EXPECT_EQ(store.traits().longest_term, proved);
+  EXPECT_EQ(store.traits().longest_validity, proved);
   auto held = lock(store, stock).try_acquire({.ttl = 1h});
   ASSERT_TRUE(held);
   EXPECT_LE(held->valid_until(), herdlock::clock::now() + proved);

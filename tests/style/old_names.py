@@ -80,6 +80,19 @@ OLD = [
     Old("remembered_times", "plain_ends"),
     Old("late_signal", "signal_outlives_executor"),
     Old("seated unseat", "in_flight, take_out_of_flight"),
+    # A hand-over is a release and the next waiter's grant in one step, and nothing else.
+    Old("hand_over", "detach", ("include", "src/runtime", "src/c", "src/cli", "tests", "examples")),
+    Old("hand_overs", "acquired_from_another",
+        ("include", "src/runtime", "src/metrics")),
+    # Words that are an election's, or a stale entry's, where they stood alone.
+    Old("lease_term grant_term", "lease_validity, grant_validity"),
+    Old("longest_term", "longest_validity", ("include", "src/runtime", "src/stores", "src/cli")),
+    Old("lease_terms guard_terms start_terms attempt_terms getset_terms", "limits, options, times"),
+    Old("grace_check", "stale_grace_check", ALL, TYPE),
+    Old("grace_mark", "session_grace_mark"),
+    Old("close_grace thread_grace", "close_limit, thread_limit"),
+    Old("timer_queue", "shared_timer (a timer_queue is the runtime's)", STORES),
+    Old("freshness_options", "refresh_policy", ("src/algo",)),
     # Pictures.
     Old("lane", "worker", STORES),
     Old("answers", "completion_queue", ("src/stores/sqlite",), TYPE),

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 // Longer than it is proved, a claim could be another's before its end.
 TEST(cache_over_locks, AClaimIsNoLongerThanItsStoreProves) {
-  scripted_fixture locks({.longest_term = 400ms});
+  scripted_fixture locks({.longest_validity = 400ms});
   store const values = open_store("memory:claims", {.executor = locks.io.get_executor()});
   cache<std::string> strings(values, *locks.opened, {.claim_ttl = 1min});
   held_loader loader(locks.io.get_executor());

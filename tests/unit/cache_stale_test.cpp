@@ -1,7 +1,7 @@
 // Callers of a cache who have a stale value at hand: while a load is slow, fails, or is voided.
 #include "cache_age_fixture.hpp"
 
-#include "algo/grace_check.hpp"
+#include "algo/stale_grace_check.hpp"
 
 namespace herdlock::scripted {
 namespace {
@@ -291,7 +291,7 @@ TEST_F(CacheStale, AGraceThatIsShorterThanWhatLoadsTakeIsWarnedOfOnceAndByName) 
     options.prefix = "name:";
     options.freshness.grace = how_long;
     open(options);
-    for (int i = 0; i < 2 * int(algo::grace_check::enough); ++i) {
+    for (int i = 0; i < 2 * int(algo::stale_grace_check::enough); ++i) {
       loader.hold();
       load(calls.emplace_back(), std::to_string(i));
       settle();

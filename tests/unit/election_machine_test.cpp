@@ -191,10 +191,10 @@ TEST(ElectionMachine, B15AWaiterWhoseOwnPlaceIsGoneStandsAnewAndNeverLeadsByTheO
 // ------------------------------------------------------------------------------- random walks
 
 // Candidates over a store of one lease, in steps of time. Renewals fail while a candidate is cut
-// off; work takes up to the grace to stop. Events of old rounds come again at random.
+// off; work takes up to stop_grace to stop. Events of old rounds come again at random.
 struct world {
   static constexpr int ttl = 30;
-  static constexpr int grace = 6;
+  static constexpr int stop_grace = 6;
   static constexpr int margin = 1;  // what valid_until is before the store's own end
 
   struct candidate {
@@ -233,7 +233,7 @@ struct world {
       case action::stop_work:
         RC_ASSERT(c.works && !c.stopping);
         c.stopping = true;
-        c.stops_at = now + *rc::gen::inRange(0, grace + 1);
+        c.stops_at = now + *rc::gen::inRange(0, stop_grace + 1);
         break;
       case action::none:
       case action::withdraw:
@@ -252,7 +252,7 @@ struct world {
         expires = now + ttl;
         c.valid_until = now + ttl - margin;
       }
-      if (now >= c.valid_until - grace) {
+      if (now >= c.valid_until - stop_grace) {
         c.lost = true;
         take(who, c.machine.on(event::lost, c.held_round));
       }

@@ -23,17 +23,17 @@ concept gives_the_lease_away = requires(Term& term) {
   term.held().release();
 }
 || requires(Term& term) { term.held().async_release(); }
-|| requires(Term& term) { std::move(term.held()).hand_over(); }
+|| requires(Term& term) { std::move(term.held()).detach(); }
 || requires(Term& term) { lease(std::move(term.held())); };
 static_assert(!gives_the_lease_away<election_term>);
 
 class ElectionTest : public ::testing::Test {
  protected:
   void make(election_services services, milliseconds ttl = 1min,
-            std::optional<milliseconds> grace = {}) {
+            std::optional<milliseconds> stop_grace = {}) {
     election_options options;
     options.ttl = ttl;
-    options.grace = grace.value_or(ttl * 2 / 5);
+    options.stop_grace = stop_grace.value_or(ttl * 2 / 5);
     options.back_off_first = 1ms;
     options.back_off_most = 8ms;
     options.candidate = "me";
@@ -363,10 +363,12 @@ TEST_F(ElectionTest, RefusesOptionsThatMakeNoSense) {
     return std::error_code();
   };
   EXPECT_EQ(code_of({.ttl = 0ms}), make_error_code(errc::invalid_ttl));
-  EXPECT_EQ(code_of({.ttl = 1s, .grace = 500ms}), make_error_code(errc::invalid_ttl));
-  EXPECT_EQ(code_of({.ttl = 1s, .grace = -1ms}), make_error_code(errc::invalid_ttl));
-  EXPECT_EQ(code_of({.ttl = 1s, .grace = milliseconds::max()}), make_error_code(errc::invalid_ttl));
-  EXPECT_EQ(code_of({.ttl = 1s, .grace = milliseconds::min()}), make_error_code(errc::invalid_ttl));
+  EXPECT_EQ(code_of({.ttl = 1s, .stop_grace = 500ms}), make_error_code(errc::invalid_ttl));
+  EXPECT_EQ(code_of({.ttl = 1s, .stop_grace = -1ms}), make_error_code(errc::invalid_ttl));
+  EXPECT_EQ(code_of({.ttl = 1s, .stop_grace = milliseconds::max()}),
+            make_error_code(errc::invalid_ttl));
+  EXPECT_EQ(code_of({.ttl = 1s, .stop_grace = milliseconds::min()}),
+            make_error_code(errc::invalid_ttl));
   EXPECT_EQ(code_of({.ttl = milliseconds::max()}), make_error_code(errc::invalid_ttl));
   EXPECT_LT(stop_notice(milliseconds::max(), 1s), 500ms);
   EXPECT_EQ(code_of({.back_off_first = 0ms}), make_error_code(errc::invalid_ttl));

@@ -145,7 +145,7 @@ TEST_P(ExecutorGuardTest, ALeaseThatIsRestoredForNobodyIsNotGivenBack) {
   lock const where(*opened, "stock");
   std::optional<lease_ticket> ticket;
   where.async_try_acquire({}, herdlock_test::as_result([&](result<acquired> got) {
-                            ticket = std::move(*got.value()).hand_over();
+                            ticket = std::move(*got.value()).detach();
                           }));
   settle();
   EXPECT_TRUE(is_given_up([&] { std::ignore = where.restore(ticket.value()); }));

@@ -75,7 +75,7 @@ TEST_F(Fork, EachBlockingCallIsRefused) {
     c.expect(is_refused([&] { opened->close(); }), "close");
     c.expect(is_refused([&] { held->renew(); }), "renew");
     c.expect(is_refused([&] { held->release(); }), "release");
-    c.expect(is_refused([&] { std::ignore = std::move(*held).hand_over(); }), "hand_over");
+    c.expect(is_refused([&] { std::ignore = std::move(*held).detach(); }), "detach");
     c.expect(is_refused([&] { job.campaign(); }), "campaign");
     c.expect(is_refused([&] { values.put("k", "v"); }), "put");
     c.expect(is_refused([&] { std::ignore = values.get("k"); }), "get");

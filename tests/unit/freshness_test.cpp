@@ -21,20 +21,20 @@ class Freshness : public ::testing::Test {
     return {std::chrono::microseconds{1}, seconds(1), at(seconds(60)), at(seconds(120))};
   }
 
-  static freshness_options options() {
-    freshness_options o;
+  static refresh_policy options() {
+    refresh_policy o;
     o.early_refresh = 1;
     o.fail_safe = true;
     o.back_off = {milliseconds{1000}, milliseconds{8000}};
     return o;
   }
-  static freshness_options without_fail_safe() {
-    freshness_options o = options();
+  static refresh_policy without_fail_safe() {
+    refresh_policy o = options();
     o.fail_safe = false;
     return o;
   }
-  static freshness_options patient() {
-    freshness_options o = options();
+  static refresh_policy patient() {
+    refresh_policy o = options();
     o.soft_timeout = milliseconds{100};
     return o;
   }
@@ -91,7 +91,7 @@ TEST_F(Freshness, AnEntryIsEarlyForItsLeastHeadStart) {
   };
   EXPECT_EQ(of(milliseconds{57'999}), freshness::fresh);
   EXPECT_EQ(of(milliseconds{58'000}), freshness::early);
-  alone<freshness_machine> without_draw{freshness_options()};
+  alone<freshness_machine> without_draw{refresh_policy()};
   EXPECT_EQ(without_draw.found("k", minute(), at(milliseconds{57'999}), never_early, seconds(2)),
             entry_use::serve);
   EXPECT_EQ(without_draw.found("k", minute(), at(seconds(58)), never_early, seconds(2)),

@@ -280,7 +280,7 @@ class our_client final : public contender {
     if (until_) verb = random() % 2 == 0 ? getset_verb::renew : getset_verb::release;
     if (verb == getset_verb::release) until_.reset();  // it does not work any more
     asked_ = now;
-    machine_.emplace(verb, marks_, getset_terms{ttl, skew});
+    machine_.emplace(verb, marks_, getset_times{ttl, skew});
     return machine_->begin(now + off_);
   }
   getset_action resume(getset_reply const& reply, unix_time now) override {

@@ -18,8 +18,8 @@ using kind = lease_action::kind;
 constexpr clock::time_point t0{1000s};
 constexpr double no_jitter = 0.5;
 
-lease_machine machine_with(algo::lease_terms terms) {
-  return lease_machine(terms, {t0, terms.ttl}, no_jitter);
+lease_machine machine_with(algo::lease_limits limits) {
+  return lease_machine(limits, {t0, limits.ttl}, no_jitter);
 }
 
 TEST(LeaseMachine, ValidityIsCountedFromBeforeTheRequestLessTheDriftMargin) {

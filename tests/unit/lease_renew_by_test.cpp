@@ -13,8 +13,8 @@ using algo::lease_machine;
 constexpr clock::time_point granted_at{1000s};
 constexpr double evenly = 0.5;
 
-lease_machine lease_with(algo::lease_terms terms) {
-  return lease_machine(terms, {granted_at, terms.ttl}, evenly);
+lease_machine lease_with(algo::lease_limits limits) {
+  return lease_machine(limits, {granted_at, limits.ttl}, evenly);
 }
 
 // A server that was restarted empty, or another one behind the same name: the holder learns it long

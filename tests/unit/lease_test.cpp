@@ -202,11 +202,11 @@ TEST_F(LeaseTest, NothingIsRenewedAfterARelease) {
   EXPECT_EQ(f.script->renews.size(), renewed_before);
 }
 
-TEST_F(LeaseTest, AHandedOverLeaseIsNeitherRenewedNorReleased) {
+TEST_F(LeaseTest, ADetachedLeaseIsNeitherRenewedNorReleased) {
   auto held = take({.ttl = 30ms});
   auto const owner = held.owner();
   auto const renewed_before = f.script->renews.size();
-  auto const ticket = std::move(held).hand_over();
+  auto const ticket = std::move(held).detach();
   EXPECT_EQ(ticket.owner, owner);
   auto const later = clock::now() + 60ms;
   ASSERT_TRUE(f.run_until([&] { return clock::now() > later; }));
@@ -215,7 +215,7 @@ TEST_F(LeaseTest, AHandedOverLeaseIsNeitherRenewedNorReleased) {
 }
 
 TEST_F(LeaseTest, ATicketSurvivesItsText) {
-  auto const ticket = take().hand_over();
+  auto const ticket = take().detach();
   auto const again = lease_ticket::parse(ticket.str());
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->name, ticket.name);
@@ -232,7 +232,7 @@ TEST(LeaseTicket, RefusesWhatIsNotATicket) {
 }
 
 TEST_F(LeaseTest, RestoringProvesTheLeaseByARenewalOfTheSameOwner) {
-  auto const ticket = take().hand_over();
+  auto const ticket = take().detach();
   f.settle();
   std::optional<result<acquired>> got;
   where.async_restore(
@@ -247,7 +247,7 @@ TEST_F(LeaseTest, RestoringProvesTheLeaseByARenewalOfTheSameOwner) {
 }
 
 TEST_F(LeaseTest, RestoringALeaseThatIsGoneGivesNothingAndReleasesNothing) {
-  auto const ticket = take().hand_over();
+  auto const ticket = take().detach();
   f.settle();
   std::optional<result<acquired>> got;
   where.async_restore(
@@ -261,7 +261,7 @@ TEST_F(LeaseTest, RestoringALeaseThatIsGoneGivesNothingAndReleasesNothing) {
 }
 
 TEST_F(LeaseTest, ARestoreWithoutAnAnswerLeavesTheLeaseForTheNextTry) {
-  auto const ticket = take().hand_over();
+  auto const ticket = take().detach();
   f.settle();
   std::optional<result<acquired>> got;
   where.async_restore(

@@ -339,7 +339,7 @@ TEST(StoreClosing, AWaiterIsCancelledWhenTheLastHandleGoes) {
   EXPECT_EQ(o.got->error(), errc::canceled);
 }
 
-// B7: what is under way when the store closes is taken back within the grace.
+// B7: what is under way when the store closes is taken back within close_limit.
 TEST(StoreClosing, ARequestUnderWayIsCancelledAndItsGrantReleased) {
   scripted_fixture f;
   auto script = f.script;

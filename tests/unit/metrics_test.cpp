@@ -61,7 +61,7 @@ TEST_F(Metrics, ALeaseIsCountedFromItsGrantToItsEnd) {
   EXPECT_EQ(now().acquired, 1u);
   EXPECT_EQ(now().held, 1u);
   EXPECT_EQ(now().waiting, 0u);
-  EXPECT_EQ(now().hand_overs, 0u);
+  EXPECT_EQ(now().acquired_from_another, 0u);
   EXPECT_EQ(now().wait_time.count(), 1u);
   held.reset();
   ASSERT_TRUE(f.run_until([&] { return !f.script->releases.empty(); }));
@@ -94,7 +94,7 @@ TEST_F(Metrics, ARenewalAndALossAreCounted) {
   EXPECT_EQ(now().released, 0u);
 }
 
-TEST_F(Metrics, AnAcquisitionThatWaitedForAnotherIsAHandOver) {
+TEST_F(Metrics, AnAcquisitionThatWaitedForAnotherIsCountedApart) {
   std::optional<result<acquired>> got;
   lock(*f.opened, "job").async_acquire({.wait = 1min}, herdlock_test::as_result([&](auto r) {
                                          got.emplace(std::move(r));
@@ -104,7 +104,7 @@ TEST_F(Metrics, AnAcquisitionThatWaitedForAnotherIsAHandOver) {
   ASSERT_TRUE(f.run_until([&] { return !f.script->acquires.empty(); }));
   f.script->grant_next(8);
   ASSERT_TRUE(f.run_until([&] { return got.has_value(); }));
-  EXPECT_EQ(now().hand_overs, 1u);
+  EXPECT_EQ(now().acquired_from_another, 1u);
   EXPECT_EQ(now().acquired, 1u);
 }
 

@@ -35,7 +35,7 @@ TEST(MovedHandles, ALeaseIsNoLeaseAnyMore) {
   EXPECT_EQ(code_of([&] { static_cast<void>(held.lost_reason()); }), errc::lost);
   EXPECT_EQ(code_of([&] { held.renew(); }), errc::lost);
   EXPECT_EQ(code_of([&] { held.release(); }), errc::lost);
-  EXPECT_EQ(code_of([&] { static_cast<void>(std::move(held).hand_over()); }), errc::lost);
+  EXPECT_EQ(code_of([&] { static_cast<void>(std::move(held).detach()); }), errc::lost);
   EXPECT_EQ(code_of([&] { held.async_release(boost::asio::use_future).get(); }), errc::lost);
   EXPECT_EQ(code_of([&] { held.async_wait_lost(boost::asio::use_future).get(); }), errc::lost);
   EXPECT_TRUE(other.valid());

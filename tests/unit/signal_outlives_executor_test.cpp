@@ -86,7 +86,7 @@ TEST_F(SignalOutlivesExecutorTest, OutlivesAWaitThatWasCancelled) {
 }
 
 TEST_F(SignalOutlivesExecutorTest, OutlivesARestoration) {
-  stock().async_restore(take().hand_over(), {}, herdlock_test::as_result(token()));
+  stock().async_restore(take().detach(), {}, herdlock_test::as_result(token()));
   run();
   EXPECT_EQ(told, 1);
 }

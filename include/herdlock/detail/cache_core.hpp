@@ -1,4 +1,4 @@
-// The compiled half of cache<T>: what the template hands over, with the types erased.
+// The compiled half of cache<T>: what the template passes on, with the types erased.
 #pragma once
 
 #include <herdlock/detail/boost_version.hpp>

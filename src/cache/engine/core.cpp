@@ -134,7 +134,7 @@ cache_core::~cache_core() {
   }
   pool_->close();
   // Claims that are being given back, as store_context does for leases.
-  if (tasks) tasks->wait_idle(runtime::close_grace);
+  if (tasks) tasks->wait_idle(runtime::close_limit);
 }
 
 result<cache_key> cache_core::full_key(std::string_view key) const {

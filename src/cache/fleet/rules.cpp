@@ -159,7 +159,7 @@ void cache_rules::warm() {
       wishes.push_back({one.key, one.from_ms != 0 ? one.from_ms + early : 0});
     }
   }
-  warm_.want(wishes);
+  warm_.want(std::move(wishes));
   load_what_is_due();
 }
 

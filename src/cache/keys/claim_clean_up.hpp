@@ -9,7 +9,7 @@
 
 namespace herdlock::runtime {
 
-/// Tells closing to wait (runtime::close_grace at most) for something that ends a claim.
+/// Tells closing to wait (runtime::close_limit at most) for something that ends a claim.
 class give_back_bracket {
  public:
   explicit give_back_bracket(store_core& home) : home_(home.shared_from_this()) {

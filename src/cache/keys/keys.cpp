@@ -6,7 +6,7 @@
 namespace herdlock::runtime {
 namespace {
 
-algo::freshness_options ages_of(cache_options const& options) {
+algo::refresh_policy ages_of(cache_options const& options) {
   algo::failure_back_off const back_off{
       options.error_back_off,
       std::max(options.error_back_off, options.freshness.max_error_back_off)};

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "algo/freshness.hpp"
-#include "algo/grace_check.hpp"
+#include "algo/stale_grace_check.hpp"
 #include "algo/key_records.hpp"
 #include "cache/keys/copies.hpp"
 #include "cache/keys/entry_clock.hpp"
@@ -36,7 +36,7 @@ struct key_policies {
   std::unique_ptr<cache_lasting> lasting;          // null when entries end by themselves
   algo::tag_check no_tags;
   copies_at_hand copies;
-  algo::grace_check grace_check;
+  algo::stale_grace_check grace_check;
   clock::duration last_load_time{0};
 };
 

@@ -20,19 +20,19 @@ constexpr unsigned often = 16;  // of them is one at all processes, at the lates
 
 }  // namespace
 
-guard::guard(asio::io_context& io, lease const& held, guard_terms terms,
+guard::guard(asio::io_context& io, lease const& held, guard_options options,
              prepared_command const& command, std::function<void(int)> on_end)
     : io_(io),
       lease_(held),
-      terms_(std::move(terms)),
+      options_(std::move(options)),
       program_(command.name()),
       on_end_(std::move(on_end)),
-      margin_(std::min(milliseconds{250}, terms_.grace / 4)),
-      terminal_(terms_.terminal),
+      margin_(std::min(milliseconds{250}, options_.stop_grace / 4)),
+      terminal_(options_.terminal),
       dog_(last_moment_of_the_dog(), command.mark()),
       children_(io, SIGCHLD),
       alarm_(io.get_executor()),
-      grace_(io.get_executor()),
+      stop_alarm_(io.get_executor()),
       look_(io.get_executor()),
       group_(command, terminal_, dog_,
              {held.valid() ? last_moment() : clock::time_point::min(),
@@ -90,8 +90,8 @@ void guard::await_loss() {
 
 void guard::on_loss(clock::time_point noticed) {
   if (state_ == state::killing || state_ == state::ended) return;
-  bool const store_says_so = noticed < lease_.valid_until() - terms_.notice;
-  bool const at_once = store_says_so || terms_.on_loss != loss_policy::term;
+  bool const store_says_so = noticed < lease_.valid_until() - options_.notice;
+  bool const at_once = store_says_so || options_.on_loss != loss_policy::term;
   if (at_once || clock::now() >= last_moment()) return lose();
   if (state_ != state::running) return;
   state_ = state::stopping;
@@ -108,7 +108,7 @@ void guard::end() {
   state_ = state::stopping;
   signal_all(SIGTERM);
   signal_all(SIGCONT);
-  grace_.set(clock::now() + terms_.grace, [this, alive = std::weak_ptr(alive_)] {
+  stop_alarm_.set(clock::now() + options_.stop_grace, [this, alive = std::weak_ptr(alive_)] {
     if (!alive.expired()) kill_all();
   });
   on_children();
@@ -121,9 +121,9 @@ void guard::announce_loss() noexcept {
   try {
     failure const why = lease_.lost_reason();
     std::string const reason = why.code ? why.message : "no renewal got through in time";
-    terms_.tell_loss(fmt::format("the lease is lost, {} {}: {}",
-                                 ignores_loss() ? "going on with" : "ending", program_, reason),
-                     reason);
+    options_.tell_loss(fmt::format("the lease is lost, {} {}: {}",
+                                   ignores_loss() ? "going on with" : "ending", program_, reason),
+                       reason);
   } catch (std::exception const&) {  // no memory for the line
   }
 }
@@ -139,7 +139,7 @@ void guard::signal_all(int number) {
 
 void guard::tell_trouble(char const* text, pid_t of) noexcept {
   try {
-    terms_.tell_trouble(fmt::format("process {} of {} {}", of, program_, text));
+    options_.tell_trouble(fmt::format("process {} of {} {}", of, program_, text));
   } catch (std::exception const&) {  // no memory for the line
   }
 }
@@ -174,7 +174,7 @@ void guard::kill_all() {
 // no signal.
 void guard::kill_again() {
   auto const next = clock::now() + std::exchange(kill_pause_, std::min(kill_pause_ * 2, slowest));
-  grace_.set(next, [this, alive = std::weak_ptr(alive_)] {
+  stop_alarm_.set(next, [this, alive = std::weak_ptr(alive_)] {
     if (alive.expired() || state_ == state::ended) return;
     signal_all(SIGKILL);
     kill_again();
@@ -220,7 +220,7 @@ void guard::finish() {
   state_ = state::ended;
   dog_.stand_down();
   alarm_.cancel();
-  grace_.cancel();
+  stop_alarm_.cancel();
   look_.cancel();
   children_.cancel();
   terminal_.take_back();

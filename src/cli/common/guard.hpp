@@ -30,16 +30,16 @@
 
 namespace herdlock::cli {
 
-/// What becomes of the command when the lease can be renewed no more, `grace` before its end.
+/// What becomes of the command when the lease can be renewed no more, `stop_grace` before its end.
 enum class loss_policy {
   term,    ///< SIGTERM; SIGKILL before the lease can be another's
   kill,    ///< SIGKILL
   ignore,  ///< it runs on, beside whoever comes next; it still ends with this process
 };
 
-struct guard_terms {
-  milliseconds grace;   ///< from SIGTERM to SIGKILL
-  milliseconds notice;  ///< the lease's loss_margin, see stopping_times
+struct guard_options {
+  milliseconds stop_grace;  ///< from SIGTERM to SIGKILL
+  milliseconds notice;      ///< the lease's loss_margin, see stopping_times
   loss_policy on_loss = loss_policy::term;
   job_control terminal = job_control::given;
   /// Told of the loss, after the signal; `text` is for people.
@@ -53,13 +53,13 @@ class guard {
   /// Starts the command. Throws command_error when it cannot be executed, or (lost) when the lease
   /// is over before it is. `on_end` is called on `io`, once, when all of the command has
   /// ended, with the leader's exit status, or `lost` unless losses are ignored.
-  guard(asio::io_context& io, lease const& held, guard_terms terms, prepared_command const& command,
-        std::function<void(int)> on_end);
+  guard(asio::io_context& io, lease const& held, guard_options options,
+        prepared_command const& command, std::function<void(int)> on_end);
 
   /// A signal that herdlock itself was sent.
   void forward(int number);
 
-  /// The command is to end although the lease is ours: SIGTERM, and SIGKILL after the grace, or at
+  /// The command is to end although the lease is ours: SIGTERM, and SIGKILL after stop_grace, or at
   /// once when it is asked for again.
   void end();
 
@@ -84,11 +84,11 @@ class guard {
   clock::time_point last_moment() const;
   clock::time_point last_moment_of_the_dog() const;
   bool in_time() const;
-  bool ignores_loss() const { return terms_.on_loss == loss_policy::ignore; }
+  bool ignores_loss() const { return options_.on_loss == loss_policy::ignore; }
 
   asio::io_context& io_;
   lease const& lease_;
-  guard_terms const terms_;
+  guard_options const options_;
   std::string const program_;
   std::function<void(int)> on_end_;
   milliseconds const margin_;
@@ -96,7 +96,7 @@ class guard {
   watchdog dog_;
   asio::signal_set children_;
   boot_alarm alarm_;
-  boot_alarm grace_;
+  boot_alarm stop_alarm_;
   boot_alarm look_;
   process_group group_;  // last, since nothing may fail once the command runs
   state state_ = state::running;

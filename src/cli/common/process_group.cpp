@@ -73,7 +73,7 @@ std::optional<child_news> news_of_a_child(int what) {
 }  // namespace
 
 process_group::process_group(prepared_command const& command, terminal& tty, watchdog& dog,
-                             start_terms const& when)
+                             start_options const& when)
     : dog_(dog) {
   // Why: docs/decisions/command.md#all-processes-of-a-command-keep-the-lease
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);

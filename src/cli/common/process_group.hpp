@@ -11,7 +11,7 @@
 
 namespace herdlock::cli {
 
-struct start_terms {
+struct start_options {
   clock::time_point not_after;
   std::function<void()> while_waiting;  ///< called again and again until the program runs
 };
@@ -29,7 +29,7 @@ class process_group final : private child_table {
   /// not be before `when.not_after`: then it has not been. `dog` watches the group from before the
   /// program is executed.
   process_group(prepared_command const& command, terminal& tty, watchdog& dog,
-                start_terms const& when);
+                start_options const& when);
   process_group(process_group const&) = delete;
   process_group& operator=(process_group const&) = delete;
 

@@ -7,10 +7,10 @@
 namespace herdlock::cli {
 namespace {
 
-std::optional<milliseconds> grace_argument(std::string const& text, milliseconds ttl) {
+std::optional<milliseconds> stop_grace_argument(std::string const& text, milliseconds ttl) {
   if (text.empty()) return std::nullopt;
-  milliseconds const grace = duration_argument("--grace", text);
-  if (grace < ttl && grace * 2 < ttl) return grace;
+  milliseconds const stop_grace = duration_argument("--grace", text);
+  if (stop_grace < ttl && stop_grace * 2 < ttl) return stop_grace;
   refuse(
       "--grace {} is not less than half of the ttl ({}); choose a longer --ttl or a shorter "
       "--grace",
@@ -24,9 +24,9 @@ void require(bool holds, work_arguments const& given, char const* else_said) {
 }  // namespace
 
 stopping_times work_options::stopping_in(store const& in) const {
-  auto const proved = in.traits().longest_term;
+  auto const proved = in.traits().longest_validity;
   auto const term = proved > milliseconds{0} ? std::min(proved, ttl) : ttl;
-  auto const taken = grace.value_or(std::min(milliseconds{10'000}, term / 4));
+  auto const taken = stop_grace.value_or(std::min(milliseconds{10'000}, term / 4));
   if (taken * 2 < term) return {taken, stop_notice(taken, term)};
   refuse(
       "--grace {} is not less than half of the {} for which {} proves a lease at a time; choose a "
@@ -39,7 +39,7 @@ void add_work_options(CLI::App& app, work_arguments& into, work_words const& abo
   app.add_option("NAME", into.name, about.name);
   add_store_options(app, into.store);
   add_value(app, "--ttl", into.ttl, "TIME", about.ttl);
-  add_value(app, "--grace", into.grace, "TIME",
+  add_value(app, "--grace", into.stop_grace, "TIME",
             "How long CMD has between SIGTERM and SIGKILL before the lease can be another's\n"
             "(default: a quarter of the ttl, at most 10s)");
   app.add_flag("--verbose", into.verbose, about.verbose);
@@ -51,12 +51,12 @@ work_options checked(work_arguments const& given) {
   resource name = name_argument(given.name);
   milliseconds const ttl = duration_argument("--ttl", given.ttl);
   if (failure const why = check_ttl(ttl); why.code) raise(why);
-  auto const grace = grace_argument(given.grace, ttl);
+  auto const stop_grace = stop_grace_argument(given.stop_grace, ttl);
   require(!given.command.empty(), given, "no command to run; put it after --");
   auto const log = given.json      ? event_form::json
                    : given.verbose ? event_form::verbose
                                    : event_form::quiet;
-  return {std::move(name), shared_store_of(given.store), ttl, grace, log, given.command};
+  return {std::move(name), shared_store_of(given.store), ttl, stop_grace, log, given.command};
 }
 
 }  // namespace herdlock::cli

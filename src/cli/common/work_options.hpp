@@ -12,15 +12,15 @@ struct work_arguments {
   std::string name;
   store_arguments store;
   std::string ttl = "30s";
-  std::string grace;
+  std::string stop_grace;
   bool verbose = false;
   bool json = false;
   std::vector<std::string> command;  ///< what stands behind `--`: not CLI11's business
 };
 
 struct stopping_times {
-  milliseconds grace;   ///< from SIGTERM to SIGKILL
-  milliseconds notice;  ///< how long before the end of the lease: its loss_margin
+  milliseconds stop_grace;  ///< from SIGTERM to SIGKILL
+  milliseconds notice;      ///< how long before the end of the lease: its loss_margin
 };
 
 /// As meant.
@@ -28,13 +28,13 @@ struct work_options {
   resource name;
   chosen_store where;
   milliseconds ttl;
-  std::optional<milliseconds> grace;
+  std::optional<milliseconds> stop_grace;
   event_form log;
   std::vector<std::string> command;
 
-  /// For leases of this store, which may prove them for less than the ttl. The grace that is not
-  /// given is a quarter of what is proved, at most 10 s. Throws command_error (usage) for one that
-  /// is too long for it.
+  /// For leases of this store, which may prove them for less than the ttl. The stop grace that is
+  /// not given is a quarter of what is proved, at most 10 s. Throws command_error (usage) for one
+  /// that is too long for it.
   stopping_times stopping_in(store const& in) const;
 };
 

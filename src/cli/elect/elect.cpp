@@ -128,7 +128,7 @@ class session {
   int go();
 
  private:
-  election_options terms();
+  election_options campaign_options();
   asio::awaitable<void> work(election_term& term);
   asio::awaitable<void> run(election_term& term);
   void on_signal(int number);
@@ -158,16 +158,16 @@ session::session(elect_options const& options)
                    if (guard_) guard_->end();
                    co_return;
                  }},
-                terms()) {
+                campaign_options()) {
   log_.emplace(event_source{options.work.name.str(), election_.candidate(), store_.display_name(),
                             options.work.log});
   if (options.work.where.by_default) log_->warn(about_default_store());
   open_signals();
 }
 
-election_options session::terms() {
+election_options session::campaign_options() {
   return {.ttl = options_.work.ttl,
-          .grace = options_.work.stopping_in(store_).grace,
+          .stop_grace = options_.work.stopping_in(store_).stop_grace,
           .back_off_first = options_.rest,
           .back_off_most = std::max(longest_rest, options_.rest),
           .candidate = options_.candidate,
@@ -206,13 +206,13 @@ asio::awaitable<void> session::run(election_term& term) {
     last_status_ = status;
     ended.cancel();
   };
-  auto const [grace, told] = options_.work.stopping_in(store_);
-  guard_terms asked{.grace = grace,
-                    .notice = told,
-                    .terminal = job_control::none,
-                    // To programs the transition tells it.
-                    .tell_loss = [this](auto const& text, auto const&) { log_->line(text); },
-                    .tell_trouble = [this](auto const& text) { log_->warn(text); }};
+  auto const [stop_grace, told] = options_.work.stopping_in(store_);
+  guard_options asked{.stop_grace = stop_grace,
+                      .notice = told,
+                      .terminal = job_control::none,
+                      // To programs the transition tells it.
+                      .tell_loss = [this](auto const& text, auto const&) { log_->line(text); },
+                      .tell_trouble = [this](auto const& text) { log_->warn(text); }};
   guard guarded(io_, term.held(), std::move(asked), command_, on_end);
   guard_ = &guarded;
   auto waiting = ended.async_wait(asio::as_tuple(asio::use_awaitable));

@@ -176,12 +176,12 @@ int session::run_under(lease& held) {
     status = ended;
     io_.stop();
   };
-  auto const [grace, told] = options_.work.stopping_in(lock_.where());
+  auto const [stop_grace, told] = options_.work.stopping_in(lock_.where());
   // `herdlock run … &` in a script: it is in the script's own group, whose terminal it must not
   // take.
   bool const in_script = ignored(SIGINT) && ::isatty(STDIN_FILENO) == 0;
-  guard_terms asked{
-      .grace = grace,
+  guard_options asked{
+      .stop_grace = stop_grace,
       .notice = told,
       .on_loss = options_.on_loss,
       .terminal = in_script ? job_control::none : job_control::given,

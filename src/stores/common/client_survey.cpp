@@ -49,7 +49,7 @@ void client_survey::add(std::string_view topic, std::vector<std::string_view> co
   ++topics_;
   auto const prefix = topic.substr(0, topic.size() - topic_end.size());
   auto const now = clock::now();
-  // What is hot was called so by a process: their own thresholds count.
+  // A hot key was called so by a process: their own thresholds count.
   algo::hot_fleet fleet({.threshold = algo::fleet_report::most_uses});
   for (auto const text : reports) {
     auto report = algo::decode_report(text);

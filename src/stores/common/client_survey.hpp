@@ -23,10 +23,10 @@ class client_survey {
 
   /// Whether the topic is one of a cache that the request is about, and there is room for it.
   bool takes(std::string_view topic) const;
-  /// What is kept of a topic that was asked for.
+  /// The reports that are kept of a topic that was asked for.
   void add(std::string_view topic, std::vector<std::string_view> const& reports);
   void note(std::string text) { made_.notes.push_back(std::move(text)); }
-  /// `asked` says by what: "3 commands".
+  /// `asked` says by which means: "3 commands".
   survey complete(std::string const& asked) &&;
 
  private:

@@ -12,7 +12,7 @@ namespace herdlock::stores {
 inline grant granted_before(fencing_token fencing, clock::time_point asked, milliseconds left,
                             milliseconds ttl) {
   auto const rest = std::clamp(left, milliseconds{0}, ttl);
-  return grant{fencing, grant_term{asked - (ttl - rest), ttl}};
+  return grant{fencing, grant_validity{asked - (ttl - rest), ttl}};
 }
 
 }  // namespace herdlock::stores

@@ -21,7 +21,7 @@ namespace herdlock::stores {
 /// line. Who asks for a name that somebody asked for already waits for the same answer.
 inline constexpr std::size_t max_look_ups = 32;
 
-/// Where the name's last addresses are known, a look-up that takes longer is not waited for.
+/// A look-up that takes longer is not waited for where the name's last addresses are known.
 inline constexpr milliseconds look_up_patience{250};
 
 struct found_addresses {

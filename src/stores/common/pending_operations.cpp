@@ -18,7 +18,7 @@ pending_operations::pending_operations(asio::any_io_executor const& executor,
                                        pending_settings settings)
     : executor_(executor),
       settings_(std::move(settings)),
-      deadlines_(std::make_shared<timer_queue>(executor)) {}
+      deadlines_(std::make_shared<shared_timer<>>(executor)) {}
 
 pending_operations::~pending_operations() {
   while (auto* const one = deadlines_->first()) remove(static_cast<operation_base&>(*one));

@@ -13,7 +13,7 @@
 #include <herdlock/types.hpp>
 
 #include "stores/common/pending.hpp"
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 
 namespace herdlock::stores {
 
@@ -21,7 +21,7 @@ class pending_operations;
 template <class T>
 class operation;
 
-/// What a store says of all its operations.
+/// The words of a store for all its operations.
 struct pending_settings {
   std::string store;  ///< in front of each message: "sqlite", or the display name
   std::string late;   ///< why one is late: "… did not answer within 5000 ms; is it overloaded?"
@@ -30,7 +30,7 @@ struct pending_settings {
   milliseconds timeout{0};          ///< of those that begin() makes
 };
 
-/// What all operations have, whatever they answer.
+/// The part that all operations have, whatever they answer.
 class operation_base : public algo::timed<clock> {
  public:
   clock::time_point deadline() const { return deadline_; }
@@ -83,12 +83,12 @@ class pending_operations : public std::enable_shared_from_this<pending_operation
  private:
   asio::any_io_executor executor_;
   pending_settings settings_;
-  std::shared_ptr<timer_queue> const deadlines_;
+  std::shared_ptr<shared_timer<>> const deadlines_;
   std::size_t count_ = 0;
   bool closed_ = false;
 };
 
-/// What is to be done, and for whom.
+/// The work that is to be done, and for whom.
 template <class T>
 struct order {
   char const* verb;  ///< "acquire"

@@ -1,4 +1,4 @@
-// What `expire` does to an entry that a store has in its hands.
+// The effect of `expire` on an entry that a store has in its hands.
 #pragma once
 
 #include <herdlock/value.hpp>

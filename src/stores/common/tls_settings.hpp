@@ -1,4 +1,4 @@
-// What a store's URL says about TLS.
+// The settings of TLS in a store's URL.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ inline constexpr url_option tls_options[] = {
      "none: the server's certificate is not checked"},
 };
 
-/// Of a URL that means TLS.
+/// The settings of a URL that means TLS.
 inline tls_settings take_tls(option_reader& from) {
   bool const unverified = from.chosen("verify") == 1;
   tls_settings taken{unverified ? encryption::tls_unverified : encryption::tls, from.text("cafile"),

@@ -24,7 +24,7 @@ struct file_stamp {
 /// Why a server's certificate is not trusted. Another cafile can help, but not to its name.
 enum class distrust { authority, name };
 
-/// What OpenSSL's verdict on a certificate means, X509_V_OK excepted.
+/// The meaning of OpenSSL's verdict on a certificate, X509_V_OK excepted.
 distrust kind_of(long verdict) noexcept;
 /// The verdict in words; `host` is the name that the certificate should be for.
 std::string words_for(long verdict, std::string const& host);

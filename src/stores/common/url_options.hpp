@@ -35,7 +35,7 @@ struct url_option {
 
 using option_list = std::span<url_option const>;
 
-/// What URLs of a scheme may have.
+/// The options that URLs of a scheme may have.
 struct scheme_options {
   std::string_view scheme;
   std::array<option_list, 5> lists{};
@@ -85,7 +85,7 @@ class option_reader {
   failure error_;
 };
 
-/// Where a server is.
+/// The address of a server.
 struct server_address {
   std::string host;
   std::uint16_t port = 0;
@@ -98,7 +98,7 @@ struct server_address {
 /// All that a URL names.
 std::vector<server_address> hosts_of(store_url const& url, std::uint16_t usual_port);
 
-/// Of each store that is built; in the component of its name.
+/// The options of each store that is built; in the component of its name.
 std::span<scheme_options const> memory_options();
 std::span<scheme_options const> sqlite_options();
 std::span<scheme_options const> redis_options();
@@ -106,7 +106,7 @@ std::span<scheme_options const> mysql_options();
 std::span<scheme_options const> postgres_options();
 std::span<scheme_options const> zookeeper_options();
 std::span<scheme_options const> etcd_options();
-/// Of all that are built; where open_store() is.
+/// Those of all that are built; where open_store() is.
 std::vector<scheme_options> all_options();
 
 }  // namespace herdlock::stores

@@ -271,8 +271,8 @@ asio::awaitable<bool> connection_pool::wait_for_slot(clock::time_point deadline)
   auto const turn = std::make_shared<timer>(executor_, deadline);
   queue_.push_back(turn);
   auto const woken = co_await turn->async_wait(no_throw);
-  if (std::get<0>(woken)) co_return true;  // cancelled by who handed its slot over
-  // The timer may have rung at the moment of the hand-over: then the slot is ours as well.
+  if (std::get<0>(woken)) co_return true;  // cancelled by the giver of the slot
+  // The timer may have rung as the slot was given: then the slot is ours as well.
   co_return std::erase(queue_, turn) == 0;
 }
 

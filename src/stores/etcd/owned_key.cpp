@@ -356,8 +356,8 @@ asio::awaitable<sighting> owned_key::look(std::int64_t told_at) {
 }
 
 void grant_it(waiter& op, std::int64_t created, clock::time_point sent, milliseconds left) {
-  grant_term const term{sent, std::clamp(left, milliseconds{0}, op.request.ttl)};
-  op.complete(acquire_reply(grant{fencing_token{static_cast<std::uint64_t>(created)}, term}));
+  grant_validity const validity{sent, std::clamp(left, milliseconds{0}, op.request.ttl)};
+  op.complete(acquire_reply(grant{fencing_token{static_cast<std::uint64_t>(created)}, validity}));
 }
 
 asio::awaitable<void> answer_busy(std::shared_ptr<connection_pool> connections,

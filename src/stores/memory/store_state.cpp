@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "types/process_bound.hpp"
 
 namespace herdlock::memory {

@@ -9,7 +9,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "stores/mysql/connection.hpp"
 
 namespace herdlock::mysql {

@@ -1,6 +1,6 @@
 #include "stores/mysql/lock_search.hpp"
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 
 namespace herdlock::mysql {
 

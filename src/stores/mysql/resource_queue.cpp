@@ -2,7 +2,7 @@
 
 #include <errmsg.h>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 
 namespace herdlock::mysql {
 namespace {
@@ -27,7 +27,7 @@ lock_request resource_queue::request_for(waiter const& who, std::chrono::seconds
 }
 
 grant resource_queue::grant_of(holder const& who) const {
-  return {who.fencing, grant_term{who.since, who.ttl}};
+  return {who.fencing, grant_validity{who.since, who.ttl}};
 }
 
 acquire_reply resource_queue::as_busy() const {

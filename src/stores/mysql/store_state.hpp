@@ -86,29 +86,29 @@ awaitable<std::optional<sql_error>> repair(store_state& state, sql_error error, 
                                            clock::time_point deadline);
 
 /// What attempt() is to know of an operation.
-struct attempt_terms {
+struct attempt_limits {
   clock::time_point deadline;
   std::string subject;
   std::function<bool()> unwanted = [] { return false; };  ///< what has not begun may stay undone
 };
 
 /// Runs `work(connection&)` on a command connection; again after a deadlock, which left nothing,
-/// and after making a missing table. `terms` and `work` outlive it.
+/// and after making a missing table. `limits` and `work` outlive it.
 template <class T, class Work>
-awaitable<result<T>> attempt(store_state& state, attempt_terms const& terms, Work& work) {
+awaitable<result<T>> attempt(store_state& state, attempt_limits const& limits, Work& work) {
   first_use first = first_use::yes;
   // To stop a little before the deadline tells more. A statement ends at it: an earlier timer would
   // have to be set at the system.
-  auto const until = terms.deadline - state.how.timeout / 20;
+  auto const until = limits.deadline - state.how.timeout / 20;
   while (true) {
     std::optional<sql_error> error;
     try {
       borrowed db(state.commands, co_await state.commands.borrow(until));
-      if (terms.unwanted()) {  // while it waited for a connection
+      if (limits.unwanted()) {  // while it waited for a connection
         db.kept();
-        co_return state.to_failure({pool_is_closed, "nobody wants it any more"}, terms.subject);
+        co_return state.to_failure({pool_is_closed, "nobody wants it any more"}, limits.subject);
       }
-      (*db).set_deadline(terms.deadline);
+      (*db).set_deadline(limits.deadline);
       T made = co_await work(*db);
       db.kept();
       co_return std::move(made);
@@ -118,7 +118,7 @@ awaitable<result<T>> attempt(store_state& state, attempt_terms const& terms, Wor
       error = sql_error{bad_reply, why.what()};
     }
     error = co_await repair(state, *error, first, until);
-    if (error) co_return state.to_failure(*error, terms.subject);
+    if (error) co_return state.to_failure(*error, limits.subject);
   }
 }
 
@@ -128,12 +128,12 @@ awaitable<void> perform(std::shared_ptr<State> state, std::shared_ptr<stores::op
                         std::string name, Work work) {
   // A release is for the others' good, whoever has gone.
   constexpr bool must = std::is_same_v<T, release_reply>;
-  attempt_terms terms{one->deadline(), one->subject()};
-  terms.unwanted = [&] { return !must && one->abandoned(); };
-  if (one->abandoned()) terms.deadline = clock::now() + state->how.timeout;
-  if (!terms.unwanted()) {
+  attempt_limits limits{one->deadline(), one->subject()};
+  limits.unwanted = [&] { return !must && one->abandoned(); };
+  if (one->abandoned()) limits.deadline = clock::now() + state->how.timeout;
+  if (!limits.unwanted()) {
     auto on_one = [&](connection& db) { return work(db, *state); };
-    auto made = co_await attempt<T>(*state, terms, on_one);
+    auto made = co_await attempt<T>(*state, limits, on_one);
     one->complete(std::move(made));
   }
   state->in_order.end(name);

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "stores/postgres/holder_search.hpp"
 #include "stores/postgres/sql_error.hpp"
 
@@ -24,7 +24,7 @@ milliseconds left_of(clock::time_point end) {
 }
 
 // Rounded down: it is promised.
-grant_term what_is_left(clock::time_point end) {
+grant_validity what_is_left(clock::time_point end) {
   auto const now = clock::now();
   auto const left = std::chrono::floor<milliseconds>(end - now);
   return {now, std::max(left, milliseconds{0})};
@@ -201,7 +201,7 @@ void resource_queue::granted(waiter_ptr const& one, fencing_token fencing,
   if (one->completed()) return hand_over();
   // Completed last: a handler may release at once.
   std::vector<std::pair<waiter_ptr, acquire_reply>> told;
-  told.emplace_back(one, grant{fencing, grant_term{since, one->request.ttl}});
+  told.emplace_back(one, grant{fencing, grant_validity{since, one->request.ttl}});
   auto const line = std::exchange(waiting_, {});
   for (auto const& each : line) {
     bool const same = each->request.owner == one->request.owner;

@@ -106,7 +106,7 @@ class resource_queue final : public stores::waiter_queue,
   std::deque<waiter_ptr> waiting_;
   waiter_ptr asking_;  // the first in line, while the server is asked for it
   // The one whose lock we have, but not yet the right to use it. Should its caller go, it goes on
-  // and releases: a grace that was waited for is not begun anew.
+  // and releases: a time that was waited for is not begun anew.
   waiter_ptr proving_;
   std::function<void(release_reply)> released_;  // told when the server has it for the next
   int giving_up_ = 0;  // sessions whose lock is on its way back to the server

@@ -8,7 +8,7 @@
 namespace herdlock::postgres {
 namespace {
 
-constexpr milliseconds grace{250};
+constexpr milliseconds idle_margin{250};
 
 // The first 64 bits of a digest, as a number.
 #define HERDLOCK_NUMBER(bytes) \
@@ -182,9 +182,9 @@ void read_mark(std::string_view text, std::int64_t idle_ms, lease_info& into) {
 
 preparation session_preparation(settings const& what) {
   bool const row = what.mode == lock_mode::row;
-  bool const graceful = what.session_grace > milliseconds{0};
+  bool const has_session_grace = what.session_grace > milliseconds{0};
   auto const script = std::string(lock_script) + (row ? row_table : advisory_table) +
-                      (graceful ? open_table : "") + fencing;
+                      (has_session_grace ? open_table : "") + fencing;
   std::string const held = row ? row_held : advisory_held;
   auto const limit = std::to_string(what.timeout.count());
   preparation all{
@@ -200,7 +200,7 @@ preparation session_preparation(settings const& what) {
                            " WHERE ") +
                    since + " = $2::bigint"}},
       ""};
-  if (!graceful) return all;
+  if (!has_session_grace) return all;
   all.query += with_table(open_schema, what.table);
   all.statements.emplace_back("open", with_table(open_row, what.table));
   all.statements.emplace_back("close", with_table(close_row, what.table));
@@ -242,7 +242,7 @@ statement session_release(settings const& what, std::int64_t lock) {
 }
 
 parameter idle_limit(milliseconds ttl) {
-  auto const limit = ttl + grace;
+  auto const limit = ttl + idle_margin;
   bool const fits = limit.count() <= std::numeric_limits<std::int32_t>::max();
   return as_number(fits ? limit.count() : 0);
 }

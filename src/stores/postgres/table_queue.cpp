@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "stores/common/numbers.hpp"
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 
 namespace herdlock::postgres {
 namespace {
@@ -14,7 +14,7 @@ constexpr milliseconds after_the_end{2};
 // does not take it up): the first in line looks that often, by a plain read.
 constexpr milliseconds heartbeat{3000};
 // A lease that is handed over is the waiter's for so long, unless its ttl is shorter.
-constexpr milliseconds first_term{3000};
+constexpr milliseconds first_ttl{3000};
 
 }  // namespace
 
@@ -31,7 +31,7 @@ acquire_reply to_acquire_reply(lease_row const& row, acquire_request const& aske
                                clock::time_point sent) {
   if (row.holder != asked.owner.str()) return busy{owner_label(row.holder), row.left};
   auto const left = std::max(row.left - milliseconds{1}, milliseconds{0});
-  return grant{row.fencing, grant_term{sent, row.fresh ? asked.ttl : left}};
+  return grant{row.fencing, grant_validity{sent, row.fresh ? asked.ttl : left}};
 }
 
 statement acquire_statement(acquire_request const& request, asking how, std::string const& channel,
@@ -225,16 +225,16 @@ void table_queue::wake_next(resource const& name) {
 
 // Without asking again. The notification tells nothing of when it was handed over, but with a token
 // above the one that the last answer showed it was after the question was sent; and as the first
-// term is counted from then, a message that comes late finds it mostly over, and the server is
+// validity is counted from then, a message that comes late finds it mostly over, and the server is
 // asked.
 // Why: docs/stores/postgres.md#a-hand-over-needs-no-question
 bool table_queue::take_up(std::int64_t number, fencing_token token) {
   auto const found = entries_.find(number);
   if (found == entries_.end() || found->second.asked) return false;
   auto const& at = found->second;
-  auto const term = std::min(at.request.ttl, first_term);
-  if (token.value <= at.seen.value || clock::now() - at.answered > term / 2) return false;
-  complete_all(number, acquire_reply(grant{token, grant_term{at.answered, term}}));
+  auto const validity = std::min(at.request.ttl, first_ttl);
+  if (token.value <= at.seen.value || clock::now() - at.answered > validity / 2) return false;
+  complete_all(number, acquire_reply(grant{token, grant_validity{at.answered, validity}}));
   return true;
 }
 

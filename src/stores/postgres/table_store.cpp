@@ -7,7 +7,7 @@
 
 #include "stores/common/connection_news.hpp"
 #include "stores/common/name_hint.hpp"
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "stores/postgres/table_queue.hpp"
 
 namespace herdlock::postgres {
@@ -143,7 +143,7 @@ class table_store final : public lease_store,
           if (!answered) return one->fail(answered.error());
           if (answered->count() > 0) {
             fencing_token const token{static_cast<std::uint64_t>(answered->number(0, 0))};
-            return one->complete(acquire_reply(grant{token, grant_term{sent, request.ttl}}));
+            return one->complete(acquire_reply(grant{token, grant_validity{sent, request.ttl}}));
           }
           // Whoever has gone has cleaned up behind the first question, not behind another.
           auto const self = weak.lock();

@@ -4,16 +4,16 @@
 #include <chrono>
 #include <functional>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 
 namespace herdlock::redis {
 
-using timer_queue = stores::basic_timer_queue<std::chrono::steady_clock>;
+using steady_shared_timer = stores::shared_timer<std::chrono::steady_clock>;
 using stores::run_after;
 using stores::run_at;
 
 /// Calls a function when its time has come. The function may destroy the alarm.
-class alarm final : public timer_queue::entry {
+class alarm final : public steady_shared_timer::entry {
  public:
   explicit alarm(std::function<void()> ring) : ring_(std::move(ring)) {}
 

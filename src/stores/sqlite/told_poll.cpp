@@ -3,7 +3,7 @@
 #include <new>
 #include <utility>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 
 namespace herdlock::sqlite {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "stores/zookeeper/queries.hpp"
 #include "stores/zookeeper/store_state.hpp"
 
@@ -22,7 +22,7 @@ void queue_entry::join(std::shared_ptr<waiter> const& one) {
   one->queue = weak_from_this();
   if (state_ == state::held && overdue()) leave(reason::expired);
   if (state_ == state::held) {
-    return one->complete_later(acquire_reply(grant{node_.fencing(), grant_term{since_, ttl_}}));
+    return one->complete_later(acquire_reply(grant{node_.fencing(), grant_validity{since_, ttl_}}));
   }
   if (state_ == state::leaving) return next_.push_back(one);
   if (state_ == state::gone) return store_->enqueue(one);
@@ -63,7 +63,7 @@ void queue_entry::hold(clock::time_point since) {
   expiry_guard::node const node{node_.path(), node_.session_number()};
   store_->ensemble().expiry().watch_over(this, node, since_ + ttl_);
   arm();
-  acquire_reply const mine = grant{node_.fencing(), grant_term{since_, ttl_}};
+  acquire_reply const mine = grant{node_.fencing(), grant_validity{since_, ttl_}};
   for (auto const& one : std::exchange(waiters_, {})) one->complete(mine);
 }
 
@@ -199,7 +199,7 @@ void queue_entry::win() {
     return mark_.make(store_->how().session_grace);
   }
   auto const proved = store_->ensemble().proved_at();
-  auto const recent = std::min(ttl_, store_->how().longest_term()) / 3;
+  auto const recent = std::min(ttl_, store_->how().longest_validity()) / 3;
   if (proved && clock::now() - *proved <= recent) return hold(*proved);
   prove();
 }

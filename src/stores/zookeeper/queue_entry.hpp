@@ -4,7 +4,7 @@
 //              made             first                       answered
 //   entering ───────▶ listing ─────────▶ (fresh proof?) ──▶ proving ───▶ held ──▶ leaving ──▶ gone
 //     │  ▲              │  ▲    no: watch         │                      ▲ ▲         ▲
-//     │  │ not there    ▼  │    the predecessor   └ grace: marking ──────┘ │         │
+//     │  │ not there    ▼  │    the predecessor   └ session_grace: mark ─┘ │         │
 //     ▼  │            waiting ───────────── it went ──────────────────────┘         │
 //   searched (the reply was lost) ─────── nobody wants it any more ─────────────────┘
 //
@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "stores/common/waiter.hpp"
-#include "stores/zookeeper/grace_mark.hpp"
 #include "stores/zookeeper/predecessor_watch.hpp"
+#include "stores/zookeeper/session_grace_mark.hpp"
 
 namespace herdlock::zookeeper {
 
@@ -56,7 +56,7 @@ class queue_entry final : public stores::waiter_queue,
   /// It is not there, and is not wanted any more.
   void be_gone();
   void fail_and_leave(int code, std::string const& path);
-  // See grace_mark:
+  // See session_grace_mark:
   void on_marked(clock::time_point since);
   void on_mark_without_node();
 
@@ -84,7 +84,7 @@ class queue_entry final : public stores::waiter_queue,
   own_node node_;
   predecessor_watch before_;
   asio::basic_waitable_timer<clock> timer_;
-  grace_mark mark_;
+  session_grace_mark mark_;
 
   state state_ = state::entering;
   reason reason_ = reason::none;

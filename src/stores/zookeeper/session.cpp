@@ -6,7 +6,7 @@
 #include <boost/asio/post.hpp>
 
 #include "stores/common/numbers.hpp"
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "stores/zookeeper/store_state.hpp"
 
 namespace herdlock::zookeeper {

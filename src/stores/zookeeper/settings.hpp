@@ -31,7 +31,7 @@ struct settings {
   /// leader's count may have begun 7/12 of the timeout before the write; and a server that dies
   /// right after the write never reports it, so that the silence alone, up to two thirds before
   /// the client gives the server up, is what counts.
-  milliseconds longest_term() const { return session_timeout / 3; }
+  milliseconds longest_validity() const { return session_timeout / 3; }
 };
 
 /// Fails with errc::invalid_url.

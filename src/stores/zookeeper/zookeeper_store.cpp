@@ -77,7 +77,7 @@ result<backend> open_zookeeper(store_url url, asio::any_io_executor executor) {
   auto how = zookeeper::take_settings(std::move(url));
   if (!how) return how.error();
   auto const name = how->display_name;
-  auto const longest = how->longest_term();
+  auto const longest = how->longest_validity();
   auto pending = std::make_shared<stores::pending_operations>(
       std::move(executor),
       stores::pending_settings{.store = "zookeeper",
@@ -91,7 +91,7 @@ result<backend> open_zookeeper(store_url url, asio::any_io_executor executor) {
   auto store = std::make_shared<zookeeper::store>(std::move(state));
   store_traits traits{.queues = true, .across_processes = true, .across_hosts = true};
   // Why: docs/stores/zookeeper.md#what-a-session-proves
-  traits.longest_term = longest;
+  traits.longest_validity = longest;
   return backend{std::move(store), nullptr, traits, name};
 }
 

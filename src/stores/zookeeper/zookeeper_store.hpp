@@ -20,10 +20,11 @@ namespace herdlock {
 /// lowest sequence number holds; each waits for its predecessor alone.
 ///
 /// A lease ends with its session. The ensemble may end a silent session after `session_timeout`; a
-/// lease is therefore proved for a third of that at once (store_traits::longest_term), by a write
-/// that a majority took. Fencing tokens are czxids. Letting go of the handle closes the session,
-/// which may take as long as the socket takes to flush, but at most `timeout`: what is not done by
-/// then, a look-up of a host name that hangs above all, is left behind in threads of its own.
+/// lease is therefore proved for a third of that at once (store_traits::longest_validity), by a
+/// write that a majority took. Fencing tokens are czxids. Letting go of the handle closes the
+/// session, which may take as long as the socket takes to flush, but at most `timeout`: what is not
+/// done by then, a look-up of a host name that hangs above all, is left behind in threads of its
+/// own.
 result<backend> open_zookeeper(store_url url, asio::any_io_executor executor);
 
 /// What is wrong with a ZooKeeper ensemble for locks: see examine_store().

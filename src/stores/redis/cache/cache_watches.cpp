@@ -51,7 +51,7 @@ cache_watches::cache_watches(std::shared_ptr<router> commands, std::shared_ptr<c
     : commands_(std::move(commands)),
       events_(std::move(events)),
       warnings_(std::move(warnings)),
-      timers_(std::make_shared<timer_queue>(commands_->executor())) {}
+      timers_(std::make_shared<steady_shared_timer>(commands_->executor())) {}
 
 cache_watches::entry::entry(cache_watches& home, channel& where, watch_request request,
                             handler<watch_reply> done)

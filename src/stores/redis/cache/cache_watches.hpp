@@ -91,7 +91,7 @@ class cache_watches final : public connection_listener,
   std::shared_ptr<store_warnings> warnings_;
   std::unordered_map<std::uint64_t, entry> watches_;
   std::map<std::string, channel, std::less<>> channels_;
-  std::shared_ptr<timer_queue> timers_;
+  std::shared_ptr<steady_shared_timer> timers_;
   std::uint64_t last_id_ = 0;
   bool lost_ = false;  // the connection for events, which was there
   bool closed_ = false;

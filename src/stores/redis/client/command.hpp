@@ -90,7 +90,7 @@ enum class completion { now, later };
 
 /// Exactly one server command with exactly one reply. `open()` from its start until its handler
 /// has been called; after that it may still exist, until the connection has no use for it.
-class command : public timer_queue::entry {
+class command : public steady_shared_timer::entry {
  public:
   ~command() override = default;
 

@@ -11,7 +11,7 @@ connection::connection(asio::any_io_executor executor, settings how,
       how_(std::move(how)),
       check_(std::move(check)),
       attempt_timer_(executor_),
-      deadlines_(std::make_shared<timer_queue>(executor_)) {}
+      deadlines_(std::make_shared<steady_shared_timer>(executor_)) {}
 
 connection::~connection() = default;
 
@@ -81,7 +81,7 @@ void connection::on_resolved(result<stores::server_address> at, failure_kind kin
   transport_ = transport::start(executor_, how_, weak_from_this());
 }
 
-// A master that was handed over goes on answering for seconds, and what it takes is lost; one that
+// A master that was replaced goes on answering for seconds, and what it takes is lost; one that
 // hangs would be waited for.
 void connection::on_moved(stores::server_address const& to) {
   if (closed_ || !transport_ || (to.host == how_.host && to.port == how_.port)) return;

@@ -182,8 +182,8 @@ class connection final : public router,
   std::shared_ptr<void> watching_;  // the resolver, for moves
   std::shared_ptr<void> asking_;    // the resolver, before the attempt has a transport
   std::shared_ptr<transport> transport_;
-  asio::steady_timer attempt_timer_;        // the attempt's limit, or the pause before the next
-  std::shared_ptr<timer_queue> deadlines_;  // of the open commands
+  asio::steady_timer attempt_timer_;  // the attempt's limit, or the pause before the next
+  std::shared_ptr<steady_shared_timer> deadlines_;  // of the open commands
   milliseconds pause_ = min_reconnect_pause;
   time_point left_server_at_{};  // the last leave_server()
   failure last_failure_;

@@ -46,7 +46,7 @@ acquire_reply acquired(getset_machine const& m, time_point asked) {
   if (m.outcome() == getset_outcome::granted) return grant{};
   // What is left was counted at the reply, after `asked`.
   if (m.outcome() == getset_outcome::held_already) {
-    return grant{{}, grant_term{asked, m.remaining()}};
+    return grant{{}, grant_validity{asked, m.remaining()}};
   }
   return busy{owner_label({}), m.remaining()};
 }

@@ -77,7 +77,7 @@ struct acquire_step : step<acquire_reply> {
     // read after `asked`, so the key lives at least so long from then. Without a ttl (somebody
     // made it PERSIST) it lives as long as was asked for. In its last millisecond it is over.
     if (answer.text(2) == owner && *pttl != 0) {
-      return acquire_reply(grant{{}, grant_term{asked, *pttl > 0 ? milliseconds(*pttl) : ttl}});
+      return acquire_reply(grant{{}, grant_validity{asked, *pttl > 0 ? milliseconds(*pttl) : ttl}});
     }
     return acquire_reply(busy{owner_label(answer.text(2)), remaining_of(*pttl)});
   }

@@ -17,7 +17,7 @@ inline std::optional<clock::time_point> believed_until(acquire_reply const& told
                                                        clock::time_point asked) {
   auto const* const granted = std::get_if<grant>(&told);
   if (!granted) return std::nullopt;
-  return granted->term ? granted->term->since + granted->term->ttl : asked;
+  return granted->validity ? granted->validity->since + granted->validity->ttl : asked;
 }
 inline std::optional<clock::time_point> believed_until(renew_reply told, clock::time_point asked) {
   return told == renew_reply::renewed ? std::optional(asked) : std::nullopt;

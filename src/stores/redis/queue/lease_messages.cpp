@@ -87,7 +87,7 @@ result<acquire_reply> acquire_message::parse(reply const& answer) const {
     return acquire_reply(grant{*fencing});
   auto const& state = std::get<held>(*parsed);
   if (state.holder != asked.owner.str()) return busy_of(state);
-  return acquire_reply(grant{state.fencing, grant_term{sent, state.remaining}});
+  return acquire_reply(grant{state.fencing, grant_validity{sent, state.remaining}});
 }
 
 void enter_message::carried_by(connection& server) {

@@ -12,7 +12,7 @@ constexpr milliseconds beat_interval{500};
 constexpr milliseconds min_beat_interval{20};
 constexpr milliseconds min_look_interval{50};
 
-milliseconds first_term(milliseconds ttl) { return std::min(ttl, heartbeat); }
+milliseconds first_ttl(milliseconds ttl) { return std::min(ttl, heartbeat); }
 
 auto from_now(milliseconds span) { return std::chrono::steady_clock::now() + span; }
 
@@ -21,7 +21,7 @@ auto from_now(milliseconds span) { return std::chrono::steady_clock::now() + spa
 // The server takes a process for one that hangs when it has not looked between a grant and the end
 // of its heartbeat.
 milliseconds lease_queues::pace_of(waiter const& one) {
-  return std::clamp(first_term(one.asked.ttl) / 2, min_look_interval, look_interval);
+  return std::clamp(first_ttl(one.asked.ttl) / 2, min_look_interval, look_interval);
 }
 
 void lease_queues::wait_no_more(waiter& one) {
@@ -44,7 +44,7 @@ lease_queues::lease_queues(std::shared_ptr<router> commands,
 lease_queues::waiter::waiter(lease_queues& home, resource_queue& queue, acquire_request request,
                              handler<acquire_reply> done)
     : asked(std::move(request)),
-      member(std::make_shared<member_name>(first_term(asked.ttl), asked.owner)),
+      member(std::make_shared<member_name>(first_ttl(asked.ttl), asked.owner)),
       caller(std::move(done)),
       at(&queue),
       end([this, &home] { home.on_deadline(*this); }) {}
@@ -72,11 +72,11 @@ void lease_queues::wait(acquire_request request, handler<acquire_reply> done) {
                                               std::move(why));
   }
   if (!timers_) {
-    timers_ = std::make_shared<timer_queue>(commands_->executor());
+    timers_ = std::make_shared<steady_shared_timer>(commands_->executor());
     subscriptions_->report_to(weak_from_this());
     commands_->watch_routes(weak_from_this());
   }
-  auto const shortest = std::max(first_term(request.ttl) / 4, min_beat_interval);
+  auto const shortest = std::max(first_ttl(request.ttl) / 4, min_beat_interval);
   beat_every_ = std::min(beat_every_, shortest);
   enter(add(std::move(request), std::move(done)), reason::arrival);
 }
@@ -155,7 +155,7 @@ void lease_queues::on_entered(std::uint64_t id, reason why, clock::time_point se
     // Nobody was in the queue: it had forgotten us all.
     if (one.queued) enter_all(at, id);
     look_soon(at);
-    return take(one, {*fencing, grant_term{sent, one.asked.ttl}});
+    return take(one, {*fencing, grant_validity{sent, one.asked.ttl}});
   }
   on_state(one, why, sent, std::get<held>(*answer));
 }
@@ -174,7 +174,8 @@ void lease_queues::on_state(waiter& one, reason why, clock::time_point sent, hel
   one.last_seen = busy_of(state);
   note_server(one, why, state);
   // The holder may be one of ours: granted without a push, or by one that is still under way.
-  owner_has_it(at, state.holder, {state.fencing, grant_term{sent, state.remaining}}, news::answer);
+  owner_has_it(at, state.holder, {state.fencing, grant_validity{sent, state.remaining}},
+               news::answer);
   if (!queues_.contains(name)) return;
   plan_look(at, state);
   // Taken out of the queue: as one of a process that hangs, with all of it, or with the queue.
@@ -320,7 +321,7 @@ void lease_queues::on_grant(grant_subscription& from, pushed_grant const& heard)
   // Why: docs/stores/redis.md#grants-prove-their-age-by-beats
   bool const is_its_server = at.subscription.get() == &from;
   if (is_its_server && heard.since && clock::now() - *heard.since <= heard.ttl / 2) {
-    owner_has_it(at, owner, {heard.fencing, grant_term{*heard.since, heard.ttl}}, news::push);
+    owner_has_it(at, owner, {heard.fencing, grant_validity{*heard.since, heard.ttl}}, news::push);
   } else {
     auto const [first, last] = at.by_owner.equal_range(owner);
     for (auto each = first; each != last; ++each) {

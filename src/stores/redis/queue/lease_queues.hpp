@@ -167,7 +167,7 @@ class lease_queues final : public grant_listener,
 
   std::shared_ptr<router> commands_;
   std::shared_ptr<grant_subscriptions> subscriptions_;
-  std::shared_ptr<timer_queue> timers_;
+  std::shared_ptr<steady_shared_timer> timers_;
   std::unordered_map<std::uint64_t, waiter> waiters_;
   std::unordered_map<std::string, resource_queue> queues_;
   std::deque<granted> told_;        // by tell(), at the end of the event

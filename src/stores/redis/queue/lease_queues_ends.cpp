@@ -75,7 +75,7 @@ void lease_queues::on_left(std::uint64_t id, clock::time_point sent,
     // The grant crossed. Who still waits for an answer gets it; else it is given back.
     one.has_left = true;
     owner_has_it(*one.at, (*answer)->holder,
-                 {(*answer)->fencing, grant_term{sent, (*answer)->remaining}}, news::answer);
+                 {(*answer)->fencing, grant_validity{sent, (*answer)->remaining}}, news::answer);
     auto const still = waiters_.find(id);
     if (still == waiters_.end()) return;
     if (still->second.caller.open()) complete(still->second, still->second.last_seen);
@@ -128,9 +128,9 @@ void lease_queues::after_a_late_answer(waiter& one, clock::time_point sent, outc
   auto const* state = answer.has_value() ? std::get_if<held>(&*answer) : nullptr;
   std::string const owner = one.asked.owner.str();
   if (fresh) {
-    owner_has_it(*one.at, owner, {*fresh, grant_term{sent, one.asked.ttl}}, news::answer);
+    owner_has_it(*one.at, owner, {*fresh, grant_validity{sent, one.asked.ttl}}, news::answer);
   } else if (state && state->holder == owner) {
-    owner_has_it(*one.at, owner, {state->fencing, grant_term{sent, state->remaining}},
+    owner_has_it(*one.at, owner, {state->fencing, grant_validity{sent, state->remaining}},
                  news::answer);
   } else if (!closed_) {
     one.at->pending_leaves.erase(id);

@@ -114,7 +114,8 @@ class acquire_op final : public redlock_caller<acquire_reply> {
     }
     give_back(what.release);
     if (what.decided == quorum_action::verdict::granted) {
-      return complete(acquire_reply(grant{machine_->token(), grant_term{sent_, machine_->left()}}));
+      return complete(
+          acquire_reply(grant{machine_->token(), grant_validity{sent_, machine_->left()}}));
     }
     if (what.decided == quorum_action::verdict::refused) refused_ = true;
   }

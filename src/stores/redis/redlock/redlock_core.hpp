@@ -34,7 +34,7 @@ class redlock_op : public node_request, public std::enable_shared_from_this<redl
   std::shared_ptr<redlock_op> shared() { return shared_from_this(); }
 
   /// Due when the time for waiting is over: from the core's watch() until it is decided.
-  class timeout final : public timer_queue::entry {
+  class timeout final : public steady_shared_timer::entry {
    public:
     explicit timeout(redlock_op& of) : op(of) {}
     redlock_op& op;
@@ -115,7 +115,7 @@ class redlock_core final : public node_listener, public std::enable_shared_from_
   time_point gate_until_{};
   bool gate_open_ = false;
 
-  std::shared_ptr<timer_queue> timers_;  // of the operations that are not decided yet
+  std::shared_ptr<steady_shared_timer> timers_;  // of the operations that are not decided yet
 
   stores::connection_news news_;
   std::shared_ptr<store_warnings> warnings_;

@@ -31,10 +31,10 @@ void resource_queue::look_for_predecessor(waiter_ptr const& one, fencing_token f
 
 // The server must not end our own session meanwhile.
 void resource_queue::wait_for_predecessor(waiter_ptr const& one, fencing_token fencing) {
-  auto const grace = state_->what.session_grace;
-  session_->wire().run({"renew", {idle_limit(grace + state_->what.timeout)}}, state_->what.timeout,
-                       [](answer const&) {});
-  end_timer_.expires_after(grace);
+  auto const session_grace = state_->what.session_grace;
+  session_->wire().run({"renew", {idle_limit(session_grace + state_->what.timeout)}},
+                       state_->what.timeout, [](answer const&) {});
+  end_timer_.expires_after(session_grace);
   end_timer_.async_wait(
       [self = shared_from_this(), one, fencing, was = session_](boost::system::error_code ec) {
         if (self->asking_ != one) return;  // the store was closed

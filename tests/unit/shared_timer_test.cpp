@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 
 namespace herdlock_test {
 namespace {
@@ -21,7 +21,7 @@ struct alarm final : algo::timed<herdlock::clock> {
   std::function<void()> call;
 };
 
-class timer_queue_test : public testing::Test {
+class shared_timer_test : public testing::Test {
  protected:
   alarm ringing(int number) {
     return alarm([this, number] { rung.push_back(number); });
@@ -34,13 +34,13 @@ class timer_queue_test : public testing::Test {
   }
 
   asio::io_context io;
-  std::shared_ptr<stores::timer_queue> const queue =
-      std::make_shared<stores::timer_queue>(asio::make_strand(io));
+  std::shared_ptr<stores::shared_timer<>> const queue =
+      std::make_shared<stores::shared_timer<>>(asio::make_strand(io));
   clock::time_point const now = clock::now();
   std::vector<int> rung;
 };
 
-TEST_F(timer_queue_test, EachIsCalledInTheOrderOfItsTime) {
+TEST_F(shared_timer_test, EachIsCalledInTheOrderOfItsTime) {
   auto first = ringing(1), second = ringing(2), third = ringing(3);
   queue->add(third, now + 15ms);
   queue->add(first, now + 5ms);
@@ -50,7 +50,7 @@ TEST_F(timer_queue_test, EachIsCalledInTheOrderOfItsTime) {
   EXPECT_FALSE(first.scheduled());
 }
 
-TEST_F(timer_queue_test, OfTheSameTimeTheOneThatWasAddedFirstIsFirst) {
+TEST_F(shared_timer_test, OfTheSameTimeTheOneThatWasAddedFirstIsFirst) {
   auto first = ringing(1), second = ringing(2), later = ringing(3);
   queue->add(later, now + 6ms);
   queue->add(first, now + 5ms);
@@ -59,7 +59,7 @@ TEST_F(timer_queue_test, OfTheSameTimeTheOneThatWasAddedFirstIsFirst) {
   EXPECT_EQ(rung, (std::vector{1, 2, 3}));
 }
 
-TEST_F(timer_queue_test, OneThatIsAddedAgainIsMoved) {
+TEST_F(shared_timer_test, OneThatIsAddedAgainIsMoved) {
   auto moved = ringing(1), other = ringing(2);
   queue->add(moved, now + 5ms);
   queue->add(other, now + 10ms);
@@ -68,7 +68,7 @@ TEST_F(timer_queue_test, OneThatIsAddedAgainIsMoved) {
   EXPECT_EQ(rung, (std::vector{2, 1}));
 }
 
-TEST_F(timer_queue_test, AddedNoLaterItIsMovedToASoonerTimeOnly) {
+TEST_F(shared_timer_test, AddedNoLaterItIsMovedToASoonerTimeOnly) {
   auto one = ringing(1), other = ringing(2);
   queue->add_no_later(other, now + 10ms);
   queue->add_no_later(one, now + 5ms);
@@ -78,7 +78,7 @@ TEST_F(timer_queue_test, AddedNoLaterItIsMovedToASoonerTimeOnly) {
   EXPECT_EQ(rung, (std::vector{2, 1}));
 }
 
-TEST_F(timer_queue_test, WithoutEntriesItDoesNotKeepTheContextRunning) {
+TEST_F(shared_timer_test, WithoutEntriesItDoesNotKeepTheContextRunning) {
   auto one = ringing(1), gone = ringing(2);
   queue->add(one, now + 1h);
   queue->remove(one);
@@ -89,7 +89,7 @@ TEST_F(timer_queue_test, WithoutEntriesItDoesNotKeepTheContextRunning) {
   EXPECT_TRUE(rung.empty());
 }
 
-TEST_F(timer_queue_test, OneThatIsDestroyedIsForgotten) {
+TEST_F(shared_timer_test, OneThatIsDestroyedIsForgotten) {
   auto stays = ringing(2);
   {
     auto goes = ringing(1);
@@ -100,7 +100,7 @@ TEST_F(timer_queue_test, OneThatIsDestroyedIsForgotten) {
   EXPECT_EQ(rung, std::vector{2});
 }
 
-TEST_F(timer_queue_test, OneThatIsCalledMayBeAddedAgainAndRemoveOthers) {
+TEST_F(shared_timer_test, OneThatIsCalledMayBeAddedAgainAndRemoveOthers) {
   auto other = ringing(9);
   int calls = 0;
   alarm again([&] {
@@ -114,7 +114,7 @@ TEST_F(timer_queue_test, OneThatIsCalledMayBeAddedAgainAndRemoveOthers) {
   EXPECT_EQ(rung, (std::vector{1, 2, 3}));
 }
 
-TEST_F(timer_queue_test, OneThatThrowsKeepsNobodyFromBeingCalled) {
+TEST_F(shared_timer_test, OneThatThrowsKeepsNobodyFromBeingCalled) {
   alarm throwing([] { throw std::runtime_error("from an alarm"); });
   auto other = ringing(1), later = ringing(2);
   queue->add(throwing, now + 5ms);
@@ -125,7 +125,7 @@ TEST_F(timer_queue_test, OneThatThrowsKeepsNobodyFromBeingCalled) {
   EXPECT_EQ(rung, (std::vector{1, 2}));
 }
 
-TEST_F(timer_queue_test, ClosedItCallsNobody) {
+TEST_F(shared_timer_test, ClosedItCallsNobody) {
   auto before = ringing(1), after = ringing(2);
   queue->add(before, now + 5ms);
   queue->close();
@@ -136,7 +136,7 @@ TEST_F(timer_queue_test, ClosedItCallsNobody) {
 }
 
 // Whoever is called may be the one that lets the queue go.
-TEST_F(timer_queue_test, OneThatIsCalledMayCloseIt) {
+TEST_F(shared_timer_test, OneThatIsCalledMayCloseIt) {
   auto other = ringing(1);
   alarm closing([&] { queue->close(); });
   queue->add(closing, now + 5ms);

@@ -1,6 +1,6 @@
 // session_grace: a lock whose last holder's session ended before it was released is not used at
 // once.
-#include "stores/common/timer_queue.hpp"
+#include "stores/common/shared_timer.hpp"
 #include "stores/mysql/resource_queue.hpp"
 
 namespace herdlock::mysql {
@@ -10,10 +10,10 @@ void resource_queue::run_beside(std::string statement, milliseconds within, comm
   use_session();
   auto perform = [shared = shared_.keep(), self = shared_from_this(),
                   statement = std::move(statement),
-                  terms = attempt_terms{clock::now() + within, name_.str()},
+                  limits = attempt_limits{clock::now() + within, name_.str()},
                   then = std::move(then)]() -> awaitable<void> {
     auto work = [&statement](connection& db) { return db.ask(statement); };
-    auto const done = co_await mysql::attempt<outcomes>(*shared, terms, work);
+    auto const done = co_await mysql::attempt<outcomes>(*shared, limits, work);
     if (self->closed_) co_return;
     self->busy_ = false;
     then(*self, done ? result<std::uint64_t>(done->at(0).matched) : done.error());

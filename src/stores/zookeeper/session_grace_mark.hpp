@@ -4,11 +4,11 @@
 //
 //   first ──▶ make ──────────────────── made, or set ───────────▶ marked
 //              │  ▲
-// another's is │  │ the grace is over: set it
+// another's is │  │ the time is over: set it
 //        there ▼  │
 //             wait
 //
-// Should its callers go meanwhile, it goes on and releases: a grace that was waited for is not
+// Should its callers go meanwhile, it goes on and releases: a time that was waited for is not
 // begun anew, and whose mark it is cannot be in doubt.
 // Why: docs/decisions/lease.md#a-mark-makes-the-successor-wait
 #pragma once
@@ -19,15 +19,15 @@
 
 namespace herdlock::zookeeper {
 
-class grace_mark {
+class session_grace_mark {
  public:
   using timer = asio::basic_waitable_timer<clock>;
 
-  grace_mark(own_node& node, queue_entry& entry, timer& wait)
+  session_grace_mark(own_node& node, queue_entry& entry, timer& wait)
       : node_(node), entry_(entry), wait_(wait) {}
 
-  void make(milliseconds grace) {
-    grace_ = grace;
+  void make(milliseconds session_grace) {
+    session_grace_ = session_grace;
     write(verb::make_other);
   }
   std::string path() const { return node_.path_of(std::string(open_mark)); }
@@ -36,13 +36,13 @@ class grace_mark {
   void write(verb how);
   void on_written(verb how, reply const& answer);
   void on_read(reply const& answer);
-  void wait_for_grace();
+  void wait_for_it();
   std::string text() const { return std::to_string(node_.fencing().value); }
 
   own_node& node_;
   queue_entry& entry_;
   timer& wait_;  ///< who has it may cancel it
-  milliseconds grace_{0};
+  milliseconds session_grace_{0};
 };
 
 }  // namespace herdlock::zookeeper

@@ -9,7 +9,7 @@
 namespace herdlock_test {
 namespace {
 
-struct zookeeper_grace : testing::Test {
+struct zookeeper_session_grace : testing::Test {
   store_case const kind{.name = "zookeeper", .url = {}, .open = &open_zookeeper};
   resource const stock{"stock/1"};
   owner_token const alice = owner_token::generate();
@@ -39,7 +39,7 @@ struct zookeeper_grace : testing::Test {
 };
 
 // B1: with a grace longer than the test, so that nothing has to be timed.
-TEST_F(zookeeper_grace, KeepsWhoSucceedsAHolderThatDidNotReleaseFromTheLock) {
+TEST_F(zookeeper_session_grace, KeepsWhoSucceedsAHolderThatDidNotReleaseFromTheLock) {
   auto const first = held_and_left();
   client b(kind, url + "5m");
   auto const bobs = b.start_acquire({stock, bob, 1min, 0ms});
@@ -49,10 +49,10 @@ TEST_F(zookeeper_grace, KeepsWhoSucceedsAHolderThatDidNotReleaseFromTheLock) {
   auto const begun = clock::now();
   auto const carols = as<grant>(c.acquire(stock, carol, 200ms));
   EXPECT_GT(carols.fencing, first);
-  EXPECT_GE(carols.term.value().since, begun + 300ms) << "the ttl begins behind the grace";
+  EXPECT_GE(carols.validity.value().since, begun + 300ms) << "the ttl begins behind the grace";
 }
 
-TEST_F(zookeeper_grace, IsNotWaitedForBehindAReleaseNorForAFreshName) {
+TEST_F(zookeeper_session_grace, IsNotWaitedForBehindAReleaseNorForAFreshName) {
   client a(kind, url + "5m"), b(kind, url + "5m");
   for (auto* const each : {&a, &b, &a}) {
     ASSERT_TRUE(is<grant>(each->acquire(stock, alice)));
@@ -69,7 +69,7 @@ TEST_F(zookeeper_grace, IsNotWaitedForBehindAReleaseNorForAFreshName) {
   EXPECT_TRUE(is<grant>(a.get(carols)));
 }
 
-TEST_F(zookeeper_grace, IsWaitedForBehindALeaseThatRanOut) {
+TEST_F(zookeeper_session_grace, IsWaitedForBehindALeaseThatRanOut) {
   client a(kind, url + "5m"), b(kind, url + "5m");
   auto const first = as<grant>(a.acquire(stock, alice, 300ms)).fencing;
   auto const bobs = b.start_acquire({stock, bob, 1min, 1min});
@@ -78,7 +78,7 @@ TEST_F(zookeeper_grace, IsWaitedForBehindALeaseThatRanOut) {
   EXPECT_TRUE(waits(b, bobs, first));
 }
 
-TEST_F(zookeeper_grace, IsWaitedForBehindALeaseThatWasTakenAwayByForce) {
+TEST_F(zookeeper_session_grace, IsWaitedForBehindALeaseThatWasTakenAwayByForce) {
   client a(kind, url + "5m"), b(kind, url + "5m");
   auto const first = as<grant>(a.acquire(stock, alice)).fencing;
   ASSERT_EQ(b.force_release(stock).value(), release_reply::released);
@@ -87,7 +87,7 @@ TEST_F(zookeeper_grace, IsWaitedForBehindALeaseThatWasTakenAwayByForce) {
   EXPECT_TRUE(waits(b, bobs, first));
 }
 
-TEST_F(zookeeper_grace, GoesOnWhenItsWaiterGoesAndIsNotBegunAnew) {
+TEST_F(zookeeper_session_grace, GoesOnWhenItsWaiterGoesAndIsNotBegunAnew) {
   auto const first = held_and_left();
   client b(kind, url + "1s"), c(kind, url + "5m");
   auto bobs = b.start_acquire({stock, bob, 1min, 0ms});
@@ -102,7 +102,7 @@ TEST_F(zookeeper_grace, GoesOnWhenItsWaiterGoesAndIsNotBegunAnew) {
   EXPECT_TRUE(is<grant>(c.get(carols)));
 }
 
-TEST_F(zookeeper_grace, IsGivenUpByAReleaseThatComesBeforeTheGrant) {
+TEST_F(zookeeper_session_grace, IsGivenUpByAReleaseThatComesBeforeTheGrant) {
   auto const first = held_and_left();
   client b(kind, url + "5m");
   auto const bobs = b.start_acquire({stock, bob, 1min, 1min});
@@ -112,7 +112,7 @@ TEST_F(zookeeper_grace, IsGivenUpByAReleaseThatComesBeforeTheGrant) {
 }
 
 // B12
-TEST_F(zookeeper_grace, BeginsAnewForAWaiterWhoseSessionEndsInIt) {
+TEST_F(zookeeper_session_grace, BeginsAnewForAWaiterWhoseSessionEndsInIt) {
   zookeeper_server own;
   auto const chroot = own.fresh_chroot();
   std::string const more = chroot + "?session_timeout=60s&session_grace=5m";
@@ -134,7 +134,7 @@ TEST_F(zookeeper_grace, BeginsAnewForAWaiterWhoseSessionEndsInIt) {
 }
 
 // A mark whose making had no answer is one's own, and is taken away all the same.
-TEST_F(zookeeper_grace, IsNotWaitedForAfterAConnectionWasCutAnywhere) {
+TEST_F(zookeeper_session_grace, IsNotWaitedForAfterAConnectionWasCutAnywhere) {
   relay between(server().port());
   auto const chroot = server().fresh_chroot();
   auto const more = chroot + "?timeout=20s&session_timeout=10s&session_grace=5m";
@@ -159,7 +159,7 @@ TEST_F(zookeeper_grace, IsNotWaitedForAfterAConnectionWasCutAnywhere) {
   }
 }
 
-TEST_F(zookeeper_grace, IsFiveMinutesAtMost) {
+TEST_F(zookeeper_session_grace, IsFiveMinutesAtMost) {
   client c(kind, url + "5m");
   asio::io_context io;
   auto const longer = store_url::parse("zk://localhost?session_grace=301s").value();

@@ -1,4 +1,4 @@
-#include "stores/zookeeper/grace_mark.hpp"
+#include "stores/zookeeper/session_grace_mark.hpp"
 
 #include <zookeeper/zookeeper.h>
 
@@ -7,13 +7,13 @@
 namespace herdlock::zookeeper {
 
 // In one transaction with the proof that our node is there: nobody else is first then.
-void grace_mark::write(verb how) {
+void session_grace_mark::write(verb how) {
   node_.begin();
   node_.ask({how, node_.path(), text(), node_.session_number(), path()},
             [this, how](reply const& answer) { on_written(how, answer); });
 }
 
-void grace_mark::on_written(verb how, reply const& answer) {
+void session_grace_mark::on_written(verb how, reply const& answer) {
   switch (answer.code) {
     case ZOK:
       return entry_.on_marked(answer.sent);
@@ -31,11 +31,11 @@ void grace_mark::on_written(verb how, reply const& answer) {
   }
 }
 
-void grace_mark::on_read(reply const& answer) {
+void session_grace_mark::on_read(reply const& answer) {
   switch (answer.code) {
     case ZOK:  // our own, if the answer to its making was lost
       if (answer.text == text()) return write(verb::set_other);
-      return wait_for_grace();
+      return wait_for_it();
     case ZCONNECTIONLOSS:
     case ZNONODE:
       return write(verb::make_other);
@@ -46,8 +46,8 @@ void grace_mark::on_read(reply const& answer) {
   }
 }
 
-void grace_mark::wait_for_grace() {
-  wait_.expires_after(grace_);
+void session_grace_mark::wait_for_it() {
+  wait_.expires_after(session_grace_);
   wait_.async_wait(
       [this, holder = node_.holder(), turn = node_.begin()](boost::system::error_code ec) {
         auto const alive = holder.lock();

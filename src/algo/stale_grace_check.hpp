@@ -12,7 +12,7 @@ namespace herdlock::algo {
 
 /// The check of one cache. The usual time of a load is the median of the last ones: a few slow
 /// ones, or a few keys that take longer than the others, are no reason to warn.
-class grace_check {
+class stale_grace_check {
  public:
   /// How many of the last loads are looked at.
   static constexpr std::size_t window = 9;
@@ -20,7 +20,7 @@ class grace_check {
   static constexpr std::size_t enough = 5;
 
   /// With a grace of 0 nothing is ever said.
-  explicit grace_check(milliseconds grace) : grace_(grace) {}
+  explicit stale_grace_check(milliseconds grace) : grace_(grace) {}
 
   /// A load came to its value after so long. Returns the usual time of loads, once, if that is
   /// longer than the grace.

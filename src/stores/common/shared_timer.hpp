@@ -32,15 +32,15 @@ void run_after(Timer& timer, milliseconds span, std::weak_ptr<Self> weak, Functi
   run_at(timer, Timer::clock_type::now() + span, std::move(weak), std::move(then));
 }
 
-/// All members on the executor. It owns none of its entries, and keeps the context running while
-/// there are any.
-template <class Clock>
-class basic_timer_queue : public std::enable_shared_from_this<basic_timer_queue<Clock>> {
+/// One timer for many deadlines. All members on the executor. It owns none of its entries, and
+/// keeps the context running while there are any.
+template <class Clock = clock>
+class shared_timer : public std::enable_shared_from_this<shared_timer<Clock>> {
  public:
   using entry = algo::timed<Clock>;
   using time_point = typename Clock::time_point;
 
-  explicit basic_timer_queue(asio::any_io_executor const& executor) : timer_(executor) {}
+  explicit shared_timer(asio::any_io_executor const& executor) : timer_(executor) {}
 
   /// on_due() is called at `when`, or soon after. Moves it when it is in the queue already.
   void add(entry& one, time_point when) {
@@ -78,8 +78,8 @@ class basic_timer_queue : public std::enable_shared_from_this<basic_timer_queue<
     run_at(timer_, *armed_for_, this->weak_from_this(), [](auto& self) { self.on_timer(); });
   }
 
-  // Soon, not at once: whoever does one thing after the other begins the next one before, and finds
-  // the timer armed. Armed for longer, it would keep the context running.
+  // Soon, not at once: a caller that starts its next operation at once uses the armed timer again.
+  // Armed for longer, it would keep the context running.
   void rest() {
     if (std::exchange(resting_, true)) return;
     asio::post(timer_.get_executor(), [weak = this->weak_from_this()] {
@@ -92,7 +92,7 @@ class basic_timer_queue : public std::enable_shared_from_this<basic_timer_queue<
     });
   }
 
-  // Whatever comes of the one that is called: the others are called, in the next event at the
+  // An entry that throws keeps nobody from being called: the others are, in the next event at the
   // latest.
   void on_timer() {
     armed_for_ = std::nullopt;
@@ -111,7 +111,5 @@ class basic_timer_queue : public std::enable_shared_from_this<basic_timer_queue<
   bool resting_ = false;
   bool closed_ = false;
 };
-
-using timer_queue = basic_timer_queue<clock>;
 
 }  // namespace herdlock::stores
