@@ -9,6 +9,7 @@
 #include "cache/engine/warming.hpp"
 #include "cache/keys/frame.hpp"
 #include "runtime/inherited.hpp"
+#include "runtime/io_runner.hpp"
 #include "runtime/on_own_executor.hpp"
 #include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
@@ -92,8 +93,8 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
   auto lock_core = locks_ ? context_of(*locks_)->core() : nullptr;
   engine_ = std::make_shared<runtime::cache_engine>(
       context_of(values_)->core(), std::move(lock_core),
-      runtime::engine_settings{std::move(options), form, decode, near_mode, std::move(owned),
-                               pool_});
+      runtime::engine_settings{std::move(options), form, decode, near_mode, std::move(owned), pool_,
+                               context_of(values_)});
   asio::post(get_executor(), [weak = std::weak_ptr(engine_)] {
     auto const engine = weak.lock();
     if (!engine) return;
@@ -121,7 +122,11 @@ cache_core::~cache_core() {
   if (!engine_) return;
   auto const tasks = engine_->over_locks() ? engine_->over_locks()->tasks() : nullptr;
   auto closing = tasks ? tasks->begin() : nullptr;
-  asio::post(get_executor(), [engine = std::move(engine_), closing = std::move(closing)]() mutable {
+  // The end of the process waits until this candidate has resigned, too.
+  auto duty = context_of(values_)->has_own_thread() ? runtime::process_end::shared().duty()
+                                                    : std::shared_ptr<void>();
+  asio::post(get_executor(), [engine = std::move(engine_), closing = std::move(closing),
+                              duty = std::move(duty)]() mutable {
     engine->on_closing();
     engine.reset();  // before the task ends, for which the destructor waits
   });

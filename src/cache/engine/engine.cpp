@@ -10,16 +10,19 @@ namespace herdlock::runtime {
 
 namespace {
 
-fleet_settings fleet_of(cache_options const& options) {
+fleet_settings fleet_of(engine_settings const& settings, cache_counters& counters) {
+  auto const& options = settings.options;
   auto const& hot = *options.hot.keys;
   return {
-      .topic = hot_keys_topic(options.prefix),
+      .prefix = options.prefix,
       .thresholds = {.threshold = static_cast<std::uint64_t>(options.hot.fleet_threshold),
                      .reads_per_write = hot.reads_per_write,
                      // A sum is of the window before it: so what nobody reads is cool within two.
                      .cool_time = hot.window * 3 / 4,
                      .silence = report_store::keeps_for,
-                     .most_hot = hot.max_hot}};
+                     .most_hot = hot.max_hot},
+      .context = settings.context,
+      .counters = counters};
 }
 
 // Others may have written since a load of before a fence began. One that waits for a slot has not
@@ -61,7 +64,7 @@ cache_engine::cache_engine(std::shared_ptr<store_core> values, std::shared_ptr<s
                cache_in_words(values_->display_name(), settings_.options.prefix)) {
   if (options().hot.keys) local_.hot = std::make_shared<cache_hot>(values_, *options().hot.keys);
   bool const tells = options().hot.fleet_threshold > 0 && values_->reports();
-  if (local_.hot && tells) local_.hot->join(fleet_of(options()));
+  if (local_.hot && tells) local_.hot->join(fleet_of(settings_, counters));
   if (options().hot.rules == key_rules::on) {
     local_.rules = std::make_shared<cache_rules>(values_, counters, options().prefix);
   }
