@@ -123,10 +123,10 @@ struct hot_options {
   std::optional<hot_keys_options> keys = std::nullopt;
   /// With keys: reads a second of all processes together from which a key is hot in each of them;
   /// and what is hot in one of them is hot in all. So they report to each other their keys that are
-  /// read often, over the store, and over Redis by a connection for that alone: one command a
-  /// second while there are such keys, twelve at most, and in a large fleet fewer, so that the
-  /// server sends 16 MiB of reports a second in the mean (docs/guide/hot-key-fleets.md). Over Redis
-  /// and SQLite; over memory the caches of a process do. 1 to 1e12; 0: nobody reports.
+  /// read often, over the store: one command a second while there are such keys, twelve at most.
+  /// Over Redis by a connection for that alone, to one of them that they elect, which tells all
+  /// what is hot (docs/guide/hot-key-fleets.md). Over SQLite each hears all; over memory the caches
+  /// of a process do. 1 to 1e12; 0: nobody reports.
   double fleet_threshold = 10'000;
   /// `on`: the cache obeys the rules for its keys, from its first call on (at once where the cache
   /// has a loader of its own). Over Redis it then subscribes to one channel, and reads the rules

@@ -22,11 +22,11 @@ struct fleet_hot_key {
 
 /// Counts since the cache was made, unless said otherwise.
 struct hot_fleet_stats {
-  std::size_t processes = 0;  ///< those that have reported lately, with this one; now
+  std::size_t processes = 0;  ///< those that have reported lately, as far as this one knows; now
   std::size_t hot = 0;        ///< keys that are hot for all; now
   std::uint64_t reported = 0;
   std::uint64_t report_errors = 0;  ///< the store did not take them
-  std::uint64_t heard = 0;          ///< reports that said something new
+  std::uint64_t heard = 0;          ///< reports, over Redis lists, that said something new
   std::uint64_t heard_again = 0;    ///< late, or doubled
   std::uint64_t refused = 0;        ///< malformed, cut, or not to be believed
 };

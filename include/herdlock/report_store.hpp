@@ -35,6 +35,10 @@ class report_store {
 
   virtual ~report_store() = default;
 
+  /// Whether the store itself sends each report to each who listens, so that n processes which all
+  /// listen to all cost it n * n messages. Then one of them listens, and sums up for all.
+  virtual bool pushes() const { return false; }
+
   /// Tells a report to all who listen, and keeps it for those who will. Nothing happens if it is no
   /// newer than the one that is there. Not cancellable.
   virtual void report(store_report what, handler<void> done) = 0;

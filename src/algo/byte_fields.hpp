@@ -31,6 +31,7 @@ class byte_reader {
     for (char const byte : text(bytes)) value = (value << 8) | static_cast<unsigned char>(byte);
     return value;
   }
+  std::string_view rest() const noexcept { return good_ ? rest_ : std::string_view(); }
   bool good() const noexcept { return good_; }
   bool at_end() const noexcept { return good_ && rest_.empty(); }
 

@@ -16,7 +16,7 @@ void fleet_collector::began(std::uint64_t term, fleet_list const& before, clock:
   fleet_.emplace(thresholds_);
   fleet_->take_over(before.keys, now);
   last_ = before;
-  last_.number = {term, 0};
+  if (last_.number.term != term) last_.number = {term, 0};
   last_bytes_ = encoded_bytes(last_);
   // A pause is spread from a half of it to three halves.
   ready_ = now + std::max<clock::duration>(fleet_list::shortest_interval, last_.pause() * 3 / 2) +

@@ -54,7 +54,8 @@ class fleet_collector {
 
   explicit fleet_collector(fleet_thresholds const& thresholds) : thresholds_(thresholds) {}
 
-  /// Elected. `before`: the last list that this process has heard, or an empty one.
+  /// Elected, and listening since `now`. `before`: the last list that this process has heard, or an
+  /// empty one. One of this very term goes on counting behind it.
   void began(std::uint64_t term, fleet_list const& before, clock::time_point now);
   /// The term is over, or may be.
   void ended() noexcept;
@@ -66,6 +67,10 @@ class fleet_collector {
   clock::time_point due() const noexcept;
 
   bool collects() const noexcept { return fleet_.has_value(); }
+  /// The last list; before the first one that of the collector before, under this term.
+  fleet_list const& last() const noexcept { return last_; }
+  /// The bytes of the reports that are kept, as they were sent.
+  std::size_t bytes() const noexcept { return fleet_ ? fleet_->bytes() : 0; }
 
  private:
   bool has_to_tell() const noexcept;

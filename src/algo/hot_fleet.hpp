@@ -47,6 +47,8 @@ struct fleet_thresholds {
   /// that in memory. A report that has no room is refused, also of a process that is known: what it
   /// said before counts until it has been silent for too long. The others count on.
   std::size_t most_bytes = std::size_t(32) * 1024 * 1024;
+
+  friend bool operator==(fleet_thresholds const&, fleet_thresholds const&) = default;
 };
 
 class hot_fleet {

@@ -67,8 +67,8 @@ void acquire_op::start_restore(lease_ticket const& ticket) {
 
 void acquire_op::begin() {
   if (!done_) return;
-  counted_ = true;
-  core_->counters().began_to_ask();
+  counted_ = !is_own_lease(name_);
+  if (counted_) core_->counters().began_to_ask();
   bool const blocks = asked_.by != std::thread::id{};
   if (blocks && options_.wait > milliseconds{0}) core_->roll().wait_begins(name_, asked_.by);
 }
@@ -97,7 +97,7 @@ void acquire_op::ask() {
   if (!done_) return;
   auto const& leases = core_->leases();
   if (!leases || core_->closing()) return fail_closed();
-  if (core_->traits().one_keyspace) {
+  if (core_->traits().one_keyspace && !is_own_lease(name_)) {
     if (failure why = check_no_side_name("the name", name_.str()); why.code) return finish(why);
   }
   if (!sent_) {
@@ -247,6 +247,7 @@ void acquire_op::finish(result<acquired> outcome) {
 }
 
 void acquire_op::tell_outcome(result<acquired> const& outcome) {
+  if (is_own_lease(name_)) return;
   auto& counters = core_->counters();
   if (std::exchange(counted_, false)) counters.ended_asking();
   lease_event what{lease_event_kind::failed, name_, core_->display_name()};

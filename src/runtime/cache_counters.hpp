@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -13,6 +14,8 @@
 #include "runtime/duration_counts.hpp"
 
 namespace herdlock::runtime {
+
+class store_collector;  // cache/fleet/collector.hpp
 
 /// Counters, and warnings, written on the executor and read from any thread.
 struct cache_counters {
@@ -45,8 +48,11 @@ class cache_ledger {
   void read(store_metrics& into) const;
   /// Those of the caches that are there.
   std::vector<std::string> warnings() const;
+  /// The one of the store, which the caches that need it keep. On the executor.
+  std::weak_ptr<store_collector>& collector() { return collector_; }
 
  private:
+  std::weak_ptr<store_collector> collector_;
   mutable std::mutex mutex_;
   std::vector<cache_counters const*> open_;
   cache_stats gone_;

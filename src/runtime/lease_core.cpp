@@ -6,6 +6,7 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/left_lease.hpp"
 #include "runtime/random.hpp"
+#include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock {
@@ -116,13 +117,15 @@ void lease_core::on_renewed(result<renew_reply> reply) {
   auto const random = runtime::random_unit();
   if (reply.has_error()) {
     auto const held = std::chrono::duration_cast<milliseconds>(clock::now() - what_.first.since);
-    home_->counters().count({lease_event_kind::renew_failed, what_.name, home_->display_name(),
-                             what_.fencing, held, reply.error()});
+    if (!runtime::is_own_lease(what_.name)) {
+      home_->counters().count({lease_event_kind::renew_failed, what_.name, home_->display_name(),
+                               what_.fencing, held, reply.error()});
+    }
     renewal_waiters_.answer(reply);
     return obey(machine_.renew_failed(clock::now(), random));
   }
   if (*reply == renew_reply::lost) return obey(machine_.told_lost());
-  home_->counters().renewed();
+  if (!runtime::is_own_lease(what_.name)) home_->counters().renewed();
   auto const action = machine_.renewed(clock::now(), random);
   proof_.prove(machine_.valid_until());
   if (machine_.state() != algo::lease_state::lost) renewal_waiters_.answer(reply);
@@ -141,7 +144,7 @@ void lease_core::lose() {
 }
 
 void lease_core::note_end(lease_event_kind how, failure why) {
-  if (std::exchange(ended_, true)) return;
+  if (std::exchange(ended_, true) || runtime::is_own_lease(what_.name)) return;
   auto const held = clock::now() - what_.first.since;
   auto const took = std::chrono::duration_cast<milliseconds>(held);
   home_->counters().ended(

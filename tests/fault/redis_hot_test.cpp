@@ -22,7 +22,10 @@ struct redis_hot : testing::Test {
 
   static hot_keys_options soon() { return {.threshold = 50, .window = 400ms, .min_reads = 10}; }
   static cache_options options(milliseconds ttl = 10min) {
-    return {.prefix = no_prefix, .ttl = ttl, .ttl_jitter = 0, .hot = {.keys = soon()}};
+    return {.prefix = no_prefix,
+            .ttl = ttl,
+            .ttl_jitter = 0,
+            .hot = {.keys = soon(), .fleet_threshold = 0}};
   }
   texts open(cache_options const& how) const { return texts(open_store(server.url()), how); }
   std::string read(texts const& one, std::string_view key) {

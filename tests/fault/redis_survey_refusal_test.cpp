@@ -53,14 +53,6 @@ TEST_F(redis_survey, MonitorLogsInAsAllConnectionsDo) {
   EXPECT_EQ(refused.error().message.find("s3cret"), std::string::npos) << refused.error().message;
 }
 
-TEST_F(redis_survey, WherePubsubIsDisabledACacheThatIsNamedIsFound) {
-  redis_server const limited(counting_without("PUBSUB"));
-  auto const why =
-      expect_no_survey(limited.url(), {}, errc::not_supported, "no command PUBSUB CHANNELS");
-  EXPECT_NE(why.find("--prefix"), why.npos) << why;
-  EXPECT_TRUE(survey_store(limited.url(), {.prefix = "p:"}).has_value());
-}
-
 TEST_F(redis_survey, WithoutConfigTheCountersAreReadByTheDefaults) {
   redis_server const limited(counting_without("CONFIG"));
   set_all(limited, "k", 2);

@@ -65,6 +65,19 @@ TEST_F(FleetCollector, InAFleetThatReportsSeldomThatIntervalIsLonger) {
   EXPECT_TRUE(list(6200)) << "a pause may be one and a half, and a tick";
 }
 
+TEST_F(FleetCollector, OneThatBeginsAnewInItsTermGoesOnCounting) {
+  begin();
+  hear(1, {hot("k")}, 0);
+  ASSERT_EQ(list(0)->number, (list_number{7, 1}));
+  EXPECT_GT(collector.bytes(), 0u);
+  fleet_collector with_others(thresholds());
+  with_others.began(7, collector.last(), at(100));
+  EXPECT_EQ(with_others.bytes(), 0u);
+  EXPECT_EQ(with_others.advance(at(100 + listens_ms))->number, (list_number{7, 2}));
+  with_others.began(8, collector.last(), at(2000));
+  EXPECT_EQ(with_others.advance(at(2000 + listens_ms))->number, (list_number{8, 1}));
+}
+
 TEST_F(FleetCollector, AListComesEachIntervalWhileAnybodyReports) {
   begin();
   EXPECT_EQ(collector.due(), clock::time_point::max()) << "nobody has said anything";

@@ -9,6 +9,7 @@
 #include "cache/engine/warming.hpp"
 #include "cache/keys/frame.hpp"
 #include "runtime/inherited.hpp"
+#include "runtime/io_runner.hpp"
 #include "runtime/on_own_executor.hpp"
 #include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
@@ -90,10 +91,10 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
   pool_ = std::make_shared<runtime::loader_pool>(options.bounds.max_loads +
                                                  options.bounds.max_loads_without_store);
   auto lock_core = locks_ ? context_of(*locks_)->core() : nullptr;
-  engine_ =
-      runtime::cache_engine::make(context_of(values_)->core(), std::move(lock_core),
-                                  runtime::engine_settings{std::move(options), form, decode,
-                                                           near_mode, std::move(owned), pool_});
+  engine_ = runtime::cache_engine::make(
+      context_of(values_)->core(), std::move(lock_core),
+      runtime::engine_settings{std::move(options), form, decode, near_mode, std::move(owned), pool_,
+                               context_of(values_)});
   asio::post(get_executor(), [weak = std::weak_ptr(engine_)] {
     auto const engine = weak.lock();
     if (!engine) return;
@@ -120,7 +121,11 @@ cache_core::~cache_core() {
   auto const& over = engine_->services().claims.over_locks();
   auto const tasks = over ? over->tasks() : nullptr;
   auto closing = tasks ? tasks->begin() : nullptr;
-  asio::post(get_executor(), [engine = std::move(engine_), closing = std::move(closing)]() mutable {
+  // The end of the process waits until this candidate has resigned, too.
+  auto duty = context_of(values_)->has_own_thread() ? runtime::process_end::shared().duty()
+                                                    : std::shared_ptr<void>();
+  asio::post(get_executor(), [engine = std::move(engine_), closing = std::move(closing),
+                              duty = std::move(duty)]() mutable {
     engine->on_closing();
     engine.reset();  // before the task ends, for which the destructor waits
   });

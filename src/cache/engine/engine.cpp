@@ -30,7 +30,8 @@ std::shared_ptr<cache_engine> cache_engine::make(std::shared_ptr<store_core> val
     options.claim_ttl = fitted_ttl(locks->traits(), options.claim_ttl);
     over_locks = std::make_shared<cache_over_locks>(values, std::move(locks), options.claim_ttl);
   }
-  auto const home = std::make_shared<cache_home>(values, std::move(options), settings.form, where);
+  auto const home = std::make_shared<cache_home>(values, std::move(settings.context),
+                                                 std::move(options), settings.form, where);
   auto keys = cache_keys::make(home, settings.near, settings.decode);
   auto const whose = settings.owned ? detail::loader_from::cache : detail::loader_from::call;
   auto callers = std::make_shared<cache_callers>(home, keys, whose);

@@ -21,9 +21,10 @@ struct engine_settings {
   cache_options options;
   layout form;
   detail::cache_decode decode;
-  near_cache near;                            ///< what near_options::mode has come to
-  std::shared_ptr<detail::owned_load> owned;  ///< null where the cache has no loader of its own
-  std::weak_ptr<loader_pool> pool;            ///< the threads that run its loader
+  near_cache near;                               ///< what near_options::mode has come to
+  std::shared_ptr<detail::owned_load> owned;     ///< null where the cache has no loader of its own
+  std::weak_ptr<loader_pool> pool;               ///< the threads that run its loader
+  std::weak_ptr<detail::store_context> context;  ///< of the values
 };
 
 /// All members on the executor but submit() and the accessors.

@@ -39,7 +39,7 @@ cache_fleet::cache_fleet(std::shared_ptr<store_core> home, fleet_settings settin
       told_(std::move(told)),
       process_(random_number()),
       teller_(process_),
-      fleet_(settings_.thresholds) {}
+      known_(make_fleet_knowledge(home_, settings_, process_)) {}
 
 // As it was found at the ticks: what came and went between two of them is not seen.
 void cache_fleet::note_what_is_kept(std::vector<algo::fleet_key>& known, keeping const& keeps,
@@ -82,27 +82,43 @@ void cache_fleet::tick(clock::time_point now, detail::hot_keys_core& counted,
   algo::fleet_view view;
   {
     std::lock_guard const lock(guard_);
-    view = {fleet_.least_to_name(), fleet_.processes()};
+    view = known_->view();
   }
   auto report = teller_.report(std::move(known), uncounted, view, now);
   if (report) {
-    send(*report);
-    take(*std::move(report), now);
+    send(*std::move(report), now);
   } else {
     hurries_ = hurries;  // it was too soon
   }
+  if (has_reported_) take_part(now);
   tell_changes(now);
+}
+
+void cache_fleet::take_part(clock::time_point now) {
+  store_collector::trouble found;
+  {
+    std::lock_guard const lock(guard_);
+    found = known_->take_part(now);
+    stats_.refused += found.refused;
+  }
+  if (!found.why.code) return;
+  settings_.counters.warnings.add(
+      home_->display_name() +
+      ": this process cannot collect what caches report of hot keys, and where no other one does, "
+      "each goes by its own counts: " +
+      found.why.message);
 }
 
 void cache_fleet::listen() {
   auto const& reports = home_->reports();
   if (!reports || std::exchange(listens_, true)) return;
-  reports->listen(settings_.topic, weak_from_this());
+  reports->listen(known_->topic(), weak_from_this());
 }
 
-void cache_fleet::send(algo::fleet_report const& report) {
+void cache_fleet::send(algo::fleet_report report, clock::time_point now) {
   auto const& reports = home_->reports();
   if (!reports) return;
+  has_reported_ = true;
   count(&hot_fleet_stats::reported);
   auto on_done = [weak = weak_from_this()](result<void> const& done) {
     auto const self = weak.lock();
@@ -110,18 +126,21 @@ void cache_fleet::send(algo::fleet_report const& report) {
     self->count(&hot_fleet_stats::report_errors);
     self->due_.report = clock::now() + pause_of_trouble;
   };
-  reports->report(
-      {settings_.topic, std::to_string(report.process), report.number, algo::encode(report)},
-      std::move(on_done));
+  reports->report(known_->addressed(report), std::move(on_done));
+  std::lock_guard const lock(guard_);
+  known_->said(std::move(report), now);
 }
 
 void cache_fleet::on_report(std::string_view text) {
   if (closed_) return;
-  auto report = algo::decode_report(text);
-  if (!report) return count(&hot_fleet_stats::refused);
-  if (report->process == process_) return;  // our own, taken when it was sent
   auto const now = clock::now();
-  switch (take(*std::move(report), now)) {
+  std::optional<algo::fleet_hearing> how;
+  {
+    std::lock_guard const lock(guard_);
+    how = known_->hear(text, now);
+  }
+  if (!how) return;
+  switch (*how) {
     case algo::fleet_hearing::news:
       count(&hot_fleet_stats::heard);
       break;
@@ -133,11 +152,6 @@ void cache_fleet::on_report(std::string_view text) {
       break;
   }
   tell_changes(now);
-}
-
-algo::fleet_hearing cache_fleet::take(algo::fleet_report report, clock::time_point now) {
-  std::lock_guard const lock(guard_);
-  return fleet_.hear(std::move(report), now);
 }
 
 void cache_fleet::count(std::uint64_t hot_fleet_stats::*what) {
@@ -152,19 +166,24 @@ void cache_fleet::tell_changes(clock::time_point now) {
   std::vector<algo::fleet_change> changes;
   {
     std::lock_guard const lock(guard_);
-    changes = fleet_.advance(now);
-    auto const square = fleet_.processes() * fleet_.processes();
-    due_.sum = now + std::min<clock::duration>(pause_of_sums * square, longest_pause_of_sums);
+    changes = known_->advance(now);
+    due_.sum = now + known_->pause();
   }
   for (auto const& change : changes) {
     if (!closed_) told_(change);
   }
 }
 
+void cache_fleet::close() {
+  closed_ = true;
+  std::lock_guard const lock(guard_);
+  known_->leave();
+}
+
 std::vector<fleet_hot_key> cache_fleet::top(std::size_t most) const {
   std::vector<fleet_hot_key> all;
   std::lock_guard const lock(guard_);
-  for (auto& one : fleet_.top(most)) {
+  for (auto& one : known_->top(most)) {
     all.push_back({std::move(one.key), one.low, one.high, one.writes, one.processes, one.hot});
   }
   return all;
@@ -173,8 +192,8 @@ std::vector<fleet_hot_key> cache_fleet::top(std::size_t most) const {
 hot_fleet_stats cache_fleet::stats() const {
   std::lock_guard const lock(guard_);
   auto now = stats_;
-  now.processes = fleet_.processes();
-  now.hot = fleet_.hot();
+  now.processes = known_->processes();
+  now.hot = known_->hot();
   return now;
 }
 

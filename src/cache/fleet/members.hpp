@@ -1,4 +1,5 @@
-// The exchange of a cache with the other processes about hot keys (algo/hot_fleet.hpp).
+// The exchange of a cache with the other processes about hot keys: what it reports, and what has
+// become hot or cooled in the fleet (cache/fleet/knowledge.hpp).
 #pragma once
 
 #include <functional>
@@ -13,16 +14,11 @@
 #include <herdlock/report_store.hpp>
 
 #include "algo/fleet_teller.hpp"
-#include "algo/hot_fleet.hpp"
 #include "cache/fleet/hot_keys_core.hpp"
+#include "cache/fleet/knowledge.hpp"
 #include "runtime/store_core.hpp"
 
 namespace herdlock::runtime {
-
-struct fleet_settings {
-  std::string topic;
-  algo::fleet_thresholds thresholds;
-};
 
 /// Keys are without the prefix of the cache. All members on the executor, but for top() and
 /// stats().
@@ -43,27 +39,24 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   std::vector<fleet_hot_key> top(std::size_t most) const;
   hot_fleet_stats stats() const;
 
-  void close() { closed_ = true; }
+  void close();
 
  private:
   static constexpr milliseconds pause{100};
   /// The pause after a report that the store did not take.
   static constexpr milliseconds pause_of_trouble{5000};
-  /// The pause between two sums, for the square of the processes: each brings work.
-  static constexpr std::chrono::microseconds pause_of_sums{10};
-  static constexpr milliseconds longest_pause_of_sums{1000};
 
   struct due_times {
     clock::time_point tick{}, report{}, sum{};
   };
 
   void on_report(std::string_view text) override;
-  algo::fleet_hearing take(algo::fleet_report report, clock::time_point now);
   void count(std::uint64_t hot_fleet_stats::*what);
   void note_what_is_kept(std::vector<algo::fleet_key>& known, keeping const& keeps,
                          clock::time_point now);
   void listen();
-  void send(algo::fleet_report const& report);
+  void send(algo::fleet_report report, clock::time_point now);
+  void take_part(clock::time_point now);
   void tell_changes(clock::time_point now);
 
   std::shared_ptr<store_core> const home_;
@@ -74,12 +67,13 @@ class cache_fleet final : public report_listener, public std::enable_shared_from
   std::unordered_map<std::string, clock::time_point> kept_since_;  // for the keys that are known
   due_times due_;
   bool hurries_ = false;
+  bool has_reported_ = false;
   bool has_news_ = false;
   bool listens_ = false;
   bool closed_ = false;
 
   mutable std::mutex guard_;
-  algo::hot_fleet fleet_;
+  std::unique_ptr<fleet_knowledge> const known_;
   hot_fleet_stats stats_;
 };
 

@@ -30,9 +30,10 @@ inline std::string_view without_prefix(cache_key const& key, cache_options const
 /// All parts of a cache keep it. On the executor but for the constants and the counters.
 struct cache_home {
   /// `how`: as the user gave them.
-  cache_home(std::shared_ptr<store_core> values, cache_options how, layout its_form,
-             claims_in where)
+  cache_home(std::shared_ptr<store_core> values, std::weak_ptr<detail::store_context> of_values,
+             cache_options how, layout its_form, claims_in where)
       : store(std::move(values)),
+        context(std::move(of_values)),
         lasts(how.ttl == herdlock::lasting),
         options(expressed(std::move(how))),
         form(its_form),
@@ -52,7 +53,8 @@ struct cache_home {
   std::shared_ptr<void> keep() const { return owner.lock(); }
 
   std::shared_ptr<store_core> const store;
-  bool const lasts;  ///< entries do not end by themselves
+  std::weak_ptr<detail::store_context> const context;  ///< of the values
+  bool const lasts;                                    ///< entries do not end by themselves
   cache_options const options;
   layout const form;
   cache_counters counters;

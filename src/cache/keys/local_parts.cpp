@@ -5,16 +5,19 @@
 namespace herdlock::runtime {
 namespace {
 
-fleet_settings fleet_of(cache_options const& options) {
+fleet_settings fleet_of(cache_home& home) {
+  auto const& options = home.options;
   auto const& hot = *options.hot.keys;
   return {
-      .topic = hot_keys_topic(options.prefix),
+      .prefix = options.prefix,
       .thresholds = {.threshold = static_cast<std::uint64_t>(options.hot.fleet_threshold),
                      .reads_per_write = hot.reads_per_write,
                      // A sum is of the window before it: so what nobody reads is cool within two.
                      .cool_time = hot.window * 3 / 4,
                      .silence = report_store::keeps_for,
-                     .most_hot = hot.max_hot}};
+                     .most_hot = hot.max_hot},
+      .context = home.context,
+      .counters = home.counters};
 }
 
 }  // namespace
@@ -23,7 +26,7 @@ local_parts::local_parts(home_ptr const& home, near_cache mode) {
   auto const& [store, options, counters] = std::tie(home->store, home->options, home->counters);
   if (options.hot.keys) hot_ = std::make_shared<cache_hot>(store, *options.hot.keys);
   bool const tells = options.hot.fleet_threshold > 0 && store->reports();
-  if (hot_ && tells) hot_->join(fleet_of(options));
+  if (hot_ && tells) hot_->join(fleet_of(*home));
   if (options.hot.rules == key_rules::on) {
     rules_ = std::make_shared<cache_rules>(store, counters, options.prefix);
   }

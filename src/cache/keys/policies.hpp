@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "algo/freshness.hpp"
-#include "algo/stale_grace_check.hpp"
 #include "algo/key_records.hpp"
+#include "algo/stale_grace_check.hpp"
 #include "cache/keys/copies.hpp"
 #include "cache/keys/entry_clock.hpp"
 #include "cache/keys/home.hpp"

@@ -1,8 +1,10 @@
 #include "stores/common/client_survey.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
+#include "algo/addressed_report.hpp"
 #include "algo/hot_fleet.hpp"
 
 namespace herdlock::stores {
@@ -46,14 +48,35 @@ bool client_survey::takes(std::string_view topic) const {
 }
 
 void client_survey::add(std::string_view topic, std::vector<std::string_view> const& reports) {
+  std::vector<algo::fleet_report> read;
+  for (auto const text : reports) {
+    auto report = algo::decode_report(text);
+    if (report) read.push_back(*std::move(report));
+    if (!report) ++unread_;
+  }
+  sum_up(topic.substr(0, topic.size() - topic_end.size()), std::move(read));
+}
+
+void client_survey::add_addressed(std::vector<std::string_view> const& reports) {
+  std::map<std::string, std::vector<algo::fleet_report>> by_prefix;
+  for (auto const text : reports) {
+    auto one = algo::decode_addressed_report(text);
+    if (!one) ++unread_;
+    bool const is_asked = one && (request_.prefix.empty() || request_.prefix == one->prefix);
+    if (is_asked) by_prefix[one->prefix].push_back(std::move(one->report));
+  }
+  for (auto& [prefix, all] : by_prefix) {
+    if (topics_ < most_topics) sum_up(prefix, std::move(all));
+  }
+}
+
+void client_survey::sum_up(std::string_view prefix, std::vector<algo::fleet_report> reports) {
   ++topics_;
-  auto const prefix = topic.substr(0, topic.size() - topic_end.size());
   auto const now = clock::now();
   // A hot key was called so by a process: their own thresholds count.
   algo::hot_fleet fleet({.threshold = algo::fleet_report::most_uses});
-  for (auto const text : reports) {
-    auto report = algo::decode_report(text);
-    if (!report || fleet.hear(*std::move(report), now) == algo::fleet_hearing::refused) ++unread_;
+  for (auto& report : reports) {
+    if (fleet.hear(std::move(report), now) == algo::fleet_hearing::refused) ++unread_;
   }
   fleet.advance(now);
   made_.processes = std::max(made_.processes, fleet.processes());
@@ -64,13 +87,13 @@ void client_survey::add(std::string_view topic, std::vector<std::string_view> co
 
 survey client_survey::complete(std::string const& asked) && {
   keep_greatest(made_.keys, request_.top);
-  made_.cost = asked + ": the reports of " + counted(topics_, "cache") + " were asked for";
+  made_.cost = asked + ": the reports of " + counted(topics_, "cache") + " were read";
   if (unread_ > 0) {
     note(counted(unread_, "report") +
          " could not be taken: it is of another version of herdlock, or of a "
          "process beyond 1024");
   }
-  if (topics_ >= most_topics) note("only 1000 caches were asked for; name a prefix");
+  if (topics_ >= most_topics) note("only 1000 caches are shown; name a prefix");
   if (made_.processes == 0) {
     note(
         "no process has reported lately: a cache begins to when it reads a key at a hundredth of "

@@ -10,6 +10,7 @@
 
 #include <herdlock/survey.hpp>
 #include <herdlock/url.hpp>
+#include "algo/fleet_report.hpp"
 
 namespace herdlock::stores {
 
@@ -25,11 +26,15 @@ class client_survey {
   bool takes(std::string_view topic) const;
   /// The reports that are kept of a topic that was asked for.
   void add(std::string_view topic, std::vector<std::string_view> const& reports);
+  /// Those of all caches, as they go to a collector (algo/addressed_report.hpp).
+  void add_addressed(std::vector<std::string_view> const& reports);
   void note(std::string text) { made_.notes.push_back(std::move(text)); }
   /// `asked` says by which means: "3 commands".
   survey complete(std::string const& asked) &&;
 
  private:
+  void sum_up(std::string_view prefix, std::vector<algo::fleet_report> reports);
+
   survey_request const& request_;
   survey made_;
   std::size_t topics_ = 0;

@@ -212,10 +212,11 @@ class server_examination {
       auto const& one = group.commands[i];
       (is_about_news(one, said[i].text()) ? unheard : missing) += " " + shown(one);
     }
+    std::string const names =
+        group.keys.empty() ? ", and the names with their side keys" : " " + std::string(group.keys);
     into_.expect(missing.empty(),
                  {std::string(group.check), group.weight, may_not + " run" + missing,
-                  std::string(group.consequence),
-                  permit + rules_of(group.commands) + ", and the names with their side keys"});
+                  std::string(group.consequence), permit + rules_of(group.commands) + names});
     if (use_ != access_use::leases_and_values || group.check != "redis.rights") return;
     into_.expect(
         unheard.empty(),

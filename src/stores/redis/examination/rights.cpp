@@ -1,6 +1,9 @@
 #include "stores/redis/examination/rights.hpp"
 
+#include "algo/addressed_report.hpp"
 #include "stores/redis/durability/confirmation.hpp"
+#include "stores/redis/exchange/kept_reports.hpp"
+#include "stores/redis/keys.hpp"
 #include "stores/redis/scripts/lease_scripts.hpp"
 
 namespace herdlock::redis {
@@ -116,6 +119,17 @@ right_group to_keep_hot_entries(std::string const& key) {
           {{"HEXISTS", key, "x"}, {"STRLEN", key}, {"PEXPIREAT", key, "1"}, {"PEXPIRETIME", key}}};
 }
 
+// The names that all caches share, whatever their prefix.
+right_group to_tell_of_hot_keys() {
+  auto const key = side_key_of(algo::hot_reports_topic, even_reports_role);
+  auto commands = scripts_at(key);
+  add(commands, {{"HGETALL", key}});
+  return {"redis.fleet", severity::warning,
+          "processes do not tell each other of hot keys, each goes by its own counts; locks do not "
+          "need it",
+          std::move(commands), "~{herdlock}:herdlock:*"};
+}
+
 constexpr std::string_view no_leases = "leases cannot be taken, renewed or given back";
 
 }  // namespace
@@ -125,7 +139,11 @@ std::vector<right_group> rights_of(access_use use, std::string const& key) {
     case access_use::leases_and_values:
       return {needed(for_leases_and_values(key),
                      "leases cannot be taken, renewed or given back, or values not be cached"),
-              to_look(), to_list(key), to_keep_near(key), to_keep_hot_entries(key)};
+              to_look(),
+              to_list(key),
+              to_keep_near(key),
+              to_tell_of_hot_keys(),
+              to_keep_hot_entries(key)};
     case access_use::redlock:
       return {needed(for_redlock(key), no_leases), to_look(), to_list(key)};
     case access_use::plain_locks:

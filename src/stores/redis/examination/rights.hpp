@@ -20,6 +20,7 @@ struct right_group {
   severity weight;                      ///< when one of them is missing
   std::string_view consequence;         ///< likewise
   std::vector<command_words> commands;  ///< one of each that is sent, or that a script calls
+  std::string_view keys{};              ///< as ACL SETUSER takes them; empty: the user's own
 };
 
 /// `key` is one that the user may use. The first group is what nothing goes without.

@@ -38,6 +38,7 @@ class report_exchange final : public report_store,
   /// `make`: called once, by the first who listens or reports.
   explicit report_exchange(maker make) : make_(std::move(make)) {}
 
+  bool pushes() const override { return true; }
   void report(store_report what, handler<void> done) override;
   void listen(std::string topic, std::weak_ptr<report_listener> to) override;
   void close();

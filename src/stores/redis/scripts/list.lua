@@ -2,10 +2,10 @@
 --
 -- ARGV: cursor, count, pattern, whether the text has to be an owner token. {next cursor, key...}
 --
--- An owner token stands also in a claim (behind its layout letter) and in what remembers the last
--- owner: side keys. What cannot be read (it expired, or its slot is on the move) is no lease here.
--- But where nothing can be read, as at a server that has no slots any more, or for another reason,
--- that is told.
+-- An owner token stands also in a claim (behind its layout letter), in what remembers the last
+-- owner, and in the lease of the collector of hot keys: side keys. What cannot be read (it expired,
+-- or its slot is on the move) is no lease here. But where nothing can be read, as at a server that
+-- has no slots any more, or for another reason, that is told.
 local page = redis.call('SCAN', ARGV[1], 'COUNT', ARGV[2], 'MATCH', ARGV[3], 'TYPE', 'string')
 local found = {page[1]}
 local secret = ':' .. string.rep('[0-9a-f]', 32) .. '$'
@@ -18,9 +18,8 @@ local function asked(verb, key)
 end
 local function is_lease(key)
   if ARGV[4] ~= '1' then return true end
-  if string.find(key, '[}:]:herdlock:claim$') or string.find(key, '[}:]:herdlock:last$') then
-    return false
-  end
+  local side = string.match(key, '[}:]:herdlock:(%a+)$')
+  if side == 'claim' or side == 'last' or side == 'collector' then return false end
   local length = asked('STRLEN', key)
   if type(length) ~= 'number' or length < 33 or length > 128 then return false end
   local owner = asked('GET', key)
