@@ -35,7 +35,7 @@ void cache_hot::join(fleet_settings settings) {
       });
 }
 
-void cache_hot::keep_by(keeper near) {
+void cache_hot::keep_by(hot_keeper near) {
   if (closed_) return;
   near_ = std::move(near);
 }

@@ -18,6 +18,7 @@
 #include "algo/keep_tries.hpp"
 #include "cache/fleet/hot_keys_core.hpp"
 #include "cache/fleet/keep.hpp"
+#include "cache/fleet/key_heat.hpp"
 #include "cache/fleet/members.hpp"
 #include "runtime/store_core.hpp"
 #include "runtime/timer_queue.hpp"
@@ -46,22 +47,15 @@ class callback_gate {
 /// Keys are without the prefix of the cache. It takes its memory and ticks from the first use on:
 /// when something is used; and by a timer while a key is hot, and where hot keys are kept, whose
 /// hits it does not see. That timer is slow while nothing is used.
-class cache_hot final : public timed, public std::enable_shared_from_this<cache_hot> {
+class cache_hot final : public key_heat,
+                        public timed,
+                        public std::enable_shared_from_this<cache_hot> {
  public:
   /// Threads share the shards: a cache is not the only one in its process.
   static constexpr std::size_t most_shards = 8;
   static constexpr milliseconds tick{50};
   /// The pause is doubled up to this while nothing is used, and is this while no key is known.
   static constexpr milliseconds slow_tick{1000};
-
-  /// The keeper of hot values. Called on the executor.
-  struct keeper {
-    std::function<void()> on_hot;
-    /// A key that was named has cooled.
-    std::function<void(std::string_view key)> on_cooled;
-    /// Whether a value of the key is here.
-    std::function<bool(std::string_view key)> keeps;
-  };
 
   cache_hot(std::shared_ptr<store_core> home, hot_keys_options options);
   /// The processes of the cache tell each other. Before anything else.
@@ -79,31 +73,24 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
   std::vector<fleet_hot_key> fleet_top(std::size_t most) const;
   hot_fleet_stats fleet_stats() const;
   void add_counts(cache_stats& into) const;
-  /// The counter of hits that this object is not told of.
-  detail::hot_counter& counter() noexcept { return core_->counter(); }
+  detail::hot_counter* hits() noexcept override { return &core_->counter(); }
   /// No callback is called behind this, and none is under way on another thread.
   void shut() { callbacks_.shut(); }
 
   // On the executor.
-  void keep_by(keeper near);
+  void keep_by(hot_keeper near) override;
   void read(std::string_view key, clock::time_point now) { used(key, {1, 0}, now); }
   /// A call of ours has written the key.
   void wrote(std::string_view key);
   /// A load of ours has written the key, which is no change.
   void filled(std::string_view key);
-  /// The server says that somebody has written the key.
-  void changed(std::string_view key);
-  bool has(std::string_view key) { return find(key) != nullptr; }
-  /// Whether the key is hot, and a read of it may bring a value that can be kept.
-  bool may_try(std::string_view key, clock::time_point now);
-  /// Such a read is sent. Returns its number.
-  std::uint64_t try_sent(std::string_view key, clock::time_point now);
-  /// To be called before the value is kept, if it is.
-  void try_answered(std::string_view key, std::uint64_t number);
-  /// The value is kept, or a write of ours has ended.
-  void try_again(std::string_view key);
-  /// A value of the key is about to be kept. Throws std::bad_alloc.
-  void name(std::string_view key);
+  void changed(std::string_view key) override;
+  bool has(std::string_view key) override { return find(key) != nullptr; }
+  bool may_try(std::string_view key, clock::time_point now) override;
+  std::uint64_t try_sent(std::string_view key, clock::time_point now) override;
+  void try_answered(std::string_view key, std::uint64_t number) override;
+  void try_again(std::string_view key) override;
+  void name(std::string_view key) override;
   void close();
 
  private:
@@ -124,7 +111,7 @@ class cache_hot final : public timed, public std::enable_shared_from_this<cache_
 
   std::shared_ptr<store_core> const home_;
   hot_keys_options const options_;
-  keeper near_;
+  hot_keeper near_;
   callback_gate callbacks_;
   std::shared_ptr<detail::hot_keys_core> const core_;
   std::shared_ptr<cache_fleet> fleet_;   // null when processes tell each other nothing

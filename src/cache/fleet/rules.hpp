@@ -17,6 +17,7 @@
 
 #include "algo/rule_list.hpp"
 #include "algo/warm_up.hpp"
+#include "cache/fleet/key_heat.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/store_core.hpp"
 #include "runtime/timer_queue.hpp"
@@ -34,7 +35,8 @@ bool passes_by(failure const& why);
 using key_warmer = std::function<void(std::string const& key, std::function<void(failure)> done)>;
 
 /// Keys are without the prefix of the cache. All members on the executor, but for of().
-class cache_rules final : public rules_listener,
+class cache_rules final : public rules_of_keys,
+                          public rules_listener,
                           public timed,
                           public std::enable_shared_from_this<cache_rules> {
  public:
@@ -50,16 +52,14 @@ class cache_rules final : public rules_listener,
   ~cache_rules() override { timer_queue::remove(*this); }
 
   // Any thread.
-  algo::hot_verdict of(std::string_view key) const;
+  algo::hot_verdict of(std::string_view key) const override;
 
   /// Asks for the rules, once: a cache that nobody uses costs the store nothing.
   void open();
-  /// `changed` is called when other rules hold than before, perhaps.
-  void follow(std::function<void()> changed) { changed_.push_back(std::move(changed)); }
+  void follow(std::function<void()> changed) override { changed_.push_back(std::move(changed)); }
   /// `load` loads a key that is to be kept: algo::warm_up says when.
   void warm_by(key_warmer load);
-  /// Whether some key is pinned, or will be.
-  bool have_pins() const;
+  bool have_pins() const override;
   void close();
 
  private:

@@ -34,7 +34,9 @@ local_parts::local_parts(home_ptr const& home, near_cache mode) {
     hot_->keep_entries(std::make_shared<cache_keep>(store, counters, options.prefix, rules_));
   }
   if (mode != near_cache::off && store->pushes_changes()) {
-    near_ = std::make_shared<cache_near>(store, counters, options, mode, key_sources{hot_, rules_});
+    near_ = std::make_shared<cache_near>(
+        store, counters, options, mode,
+        key_sources{or_none<key_heat>(hot_), or_none<rules_of_keys>(rules_)});
   }
 }
 

@@ -21,12 +21,12 @@ algo::near_settings machine_settings(store_core const& home, cache_options const
 }
 
 detail::near_table_options table_options(store_core const& home, cache_options const& options,
-                                         std::shared_ptr<cache_hot> const& hot) {
+                                         key_heat& heat) {
   detail::near_table_options made{.entries = options.near.entries,
                                   .bytes = options.near.bytes,
                                   .value_bytes = options.near.max_value_bytes,
                                   .slot_of = {},
-                                  .uses = hot ? &hot->counter() : nullptr};
+                                  .uses = heat.hits()};
   auto const& source = home.tracking();
   if (auto const slot_of = source ? source->slot_of() : nullptr) {
     made.slot_of = [slot_of, prefix = options.prefix](std::string_view key) {
@@ -76,13 +76,13 @@ cache_near::cache_near(std::shared_ptr<store_core> home, cache_counters& counter
                        cache_options const& options, near_cache mode, key_sources by)
     : home_(std::move(home)),
       counters_(counters),
-      hot_(std::move(by.hot)),
+      heat_(std::move(by.heat)),
       rules_(std::move(by.rules)),
-      which_(mode, options, {hot_, rules_}),
+      which_(mode, options, {heat_, rules_}),
       asked_for_(options.near.mode.has_value() || options.near.untracked_age != milliseconds{0}),
       untracked_age_(options.near.untracked_age),
       max_staleness_(options.near.max_staleness),
-      table_(std::make_shared<detail::near_table>(table_options(*home_, options, hot_))),
+      table_(std::make_shared<detail::near_table>(table_options(*home_, options, *heat_))),
       upkeep_(std::make_shared<near_upkeep>(home_, table_, counters_, options.prefix)),
       machine_(machine_settings(*home_, options)),
       fences_(home_->executor(), options.bounds.max_waiting) {}
@@ -162,10 +162,9 @@ bool cache_near::insert(cache_key const& key, algo::near_entry const& how,
                         detail::near_value what) {
   auto const own = which_.own(key.str());
   if (closed_ || !own || !which_.has(*own)) return false;
-  auto* const hot = which_.is_of_tag(*own) ? nullptr : hot_.get();
   try {
     // First, since there may be no memory for it: whoever is told `false` may move from the value.
-    if (hot) hot->name(*own);
+    if (!which_.is_of_tag(*own)) heat_->name(*own);
     bool const inserted = table_->insert(*own, how, std::move(what), clock::now());
     // The key may have been unpinned meanwhile, by another thread.
     if (inserted && !which_.has(*own)) table_->drop(*own, detail::near_drop::unwanted);
@@ -184,29 +183,25 @@ void cache_near::write_ended(cache_key const& key) {
 // ------------------------------------------------------------------------------------ links
 
 void cache_near::open() {
-  if (hot_) {
-    auto on_hot = [weak = weak_from_this()] {
-      if (auto const self = weak.lock()) self->listen();
-    };
-    auto on_cooled = [weak = weak_from_this()](std::string_view key) {
-      auto const self = weak.lock();
-      if (self && !self->which_.stays(key)) self->table_->drop(key, detail::near_drop::unwanted);
-    };
-    auto keeps = [weak = weak_from_this()](std::string_view key) {
-      auto const self = weak.lock();
-      return self && self->table_->find_record(key, clock::now());
-    };
-    hot_->keep_by({std::move(on_hot), std::move(on_cooled), std::move(keeps)});
-  }
-  if (rules_) {
-    auto const sweep = std::make_shared<near_sweep>(home_->executor(), table_);
-    rules_->follow([weak = weak_from_this(), sweep] {
-      auto const self = weak.lock();
-      if (!self) return;
-      if (self->rules_->have_pins()) self->listen();
-      sweep->start(self->which_, self);
-    });
-  }
+  auto on_hot = [weak = weak_from_this()] {
+    if (auto const self = weak.lock()) self->listen();
+  };
+  auto on_cooled = [weak = weak_from_this()](std::string_view key) {
+    auto const self = weak.lock();
+    if (self && !self->which_.stays(key)) self->table_->drop(key, detail::near_drop::unwanted);
+  };
+  auto keeps = [weak = weak_from_this()](std::string_view key) {
+    auto const self = weak.lock();
+    return self && self->table_->find_record(key, clock::now());
+  };
+  heat_->keep_by({std::move(on_hot), std::move(on_cooled), std::move(keeps)});
+  auto const sweep = std::make_shared<near_sweep>(home_->executor(), table_);
+  rules_->follow([weak = weak_from_this(), sweep] {
+    auto const self = weak.lock();
+    if (!self) return;
+    if (self->rules_->have_pins()) self->listen();
+    sweep->start(self->which_, self);
+  });
   if (asked_for_) listen();
 }
 
@@ -255,10 +250,9 @@ void cache_near::on_changed(link_id which, std::span<std::string_view const> key
   if (!by) return;
   ++by->pushes;
   apply(machine_.invalidated(by->connection, keys, clock::now()));
-  if (!hot_) return;
   for (auto const key : keys) {
     auto const own = which_.own(key);
-    if (own && !which_.is_of_tag(*own)) hot_->changed(*own);
+    if (own && !which_.is_of_tag(*own)) heat_->changed(*own);
   }
 }
 

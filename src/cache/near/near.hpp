@@ -13,7 +13,7 @@
 #include <herdlock/tracking_store.hpp>
 
 #include "algo/near_machine.hpp"
-#include "cache/fleet/hot.hpp"
+#include "cache/fleet/key_heat.hpp"
 #include "cache/near/near_selection.hpp"
 #include "cache/near/near_table.hpp"
 #include "cache/near/near_upkeep.hpp"
@@ -56,7 +56,7 @@ class cache_near final : public detail::process_bound,
                          public std::enable_shared_from_this<cache_near> {
  public:
   /// `counters` outlive it.
-  /// `mode`: not `off`. `hot` may be null.
+  /// `mode`: not `off`.
   cache_near(std::shared_ptr<store_core> home, cache_counters& counters,
              cache_options const& options, near_cache mode, key_sources by);
   ~cache_near() override;
@@ -115,8 +115,8 @@ class cache_near final : public detail::process_bound,
 
   std::shared_ptr<store_core> const home_;
   cache_counters& counters_;
-  std::shared_ptr<cache_hot> const hot_;      // null when no key is counted
-  std::shared_ptr<cache_rules> const rules_;  // null when none is obeyed
+  std::shared_ptr<key_heat> const heat_;
+  std::shared_ptr<rules_of_keys> const rules_;
   near_selection which_;
   bool const asked_for_;  // else it is there by default
   milliseconds const untracked_age_;

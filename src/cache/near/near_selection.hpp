@@ -9,17 +9,16 @@
 
 #include <herdlock/cache_options.hpp>
 
-#include "cache/fleet/hot.hpp"
-#include "cache/fleet/rules.hpp"
+#include "cache/fleet/key_heat.hpp"
 #include "cache/near/pinned_keys.hpp"
 #include "runtime/tag_names.hpp"
 
 namespace herdlock::runtime {
 
-/// The parts that know which keys are to be kept. Each may be null.
+/// The parts that know which keys are to be kept. Never null.
 struct key_sources {
-  std::shared_ptr<cache_hot> hot;
-  std::shared_ptr<cache_rules> rules;
+  std::shared_ptr<key_heat> heat;
+  std::shared_ptr<rules_of_keys> rules;
 };
 
 /// A cache_key has the prefix. On the executor, but for `pins` and stays().
@@ -30,7 +29,7 @@ class near_selection {
         mode_(mode),
         prefix_(options.prefix),
         has_tags_(options.format == cache_format::framed),
-        hot_(std::move(by.hot)),
+        heat_(std::move(by.heat)),
         rules_(std::move(by.rules)) {}
 
   std::string const& prefix() const noexcept { return prefix_; }
@@ -50,7 +49,7 @@ class near_selection {
     if (is_of_tag(own_key)) return true;
     auto const ruled = ruled_of(own_key);
     if (ruled.denied) return false;
-    return stays(own_key, ruled) || (hot_ && hot_->has(own_key));
+    return stays(own_key, ruled) || heat_->has(own_key);
   }
   /// Whether a value of the key is kept also when the key is not hot.
   bool stays(std::string_view own_key) const { return stays(own_key, ruled_of(own_key)); }
@@ -61,38 +60,36 @@ class near_selection {
     if (is_of_tag(*its)) return true;
     auto const ruled = ruled_of(*its);
     if (ruled.denied) return false;
-    return stays(*its, ruled) || (hot_ && hot_->may_try(*its, now));
+    return stays(*its, ruled) || heat_->may_try(*its, now);
   }
   /// Such a read is sent. Returns its number.
   std::uint64_t try_sent(cache_key const& key, clock::time_point now) {
     auto const its = of_hot(key);
-    return its ? hot_->try_sent(*its, now) : 0;
+    return its ? heat_->try_sent(*its, now) : 0;
   }
   void try_answered(cache_key const& key, std::uint64_t number) {
-    if (auto const its = of_hot(key)) hot_->try_answered(*its, number);
+    if (auto const its = of_hot(key)) heat_->try_answered(*its, number);
   }
   /// The value is kept, or a write of ours has ended.
   void try_again(cache_key const& key) {
-    if (auto const its = of_hot(key)) hot_->try_again(*its);
+    if (auto const its = of_hot(key)) heat_->try_again(*its);
   }
   /// Whether the key is hot, or treated as if it were.
   bool is_hot(cache_key const& key) const {
     auto const its = own(key.str());
     if (!its) return false;
     auto const ruled = ruled_of(*its);
-    return !ruled.denied && (ruled.pinned || (hot_ && hot_->has(*its)));
+    return !ruled.denied && (ruled.pinned || heat_->has(*its));
   }
 
   pinned_keys pins;
 
  private:
-  algo::hot_verdict ruled_of(std::string_view own_key) const {
-    return rules_ ? rules_->of(own_key) : algo::hot_verdict();
-  }
-  /// Nothing for a key that is not counted.
+  algo::hot_verdict ruled_of(std::string_view own_key) const { return rules_->of(own_key); }
+  /// Nothing for a key that cannot be hot.
   std::optional<std::string_view> of_hot(cache_key const& key) const {
     auto const its = own(key.str());
-    return hot_ && its && !is_of_tag(*its) ? its : std::nullopt;
+    return its && !is_of_tag(*its) ? its : std::nullopt;
   }
   bool stays(std::string_view own_key, algo::hot_verdict const& ruled) const {
     if (ruled.denied) return false;
@@ -102,8 +99,8 @@ class near_selection {
   near_cache const mode_;
   std::string const prefix_;
   bool const has_tags_;
-  std::shared_ptr<cache_hot> const hot_;
-  std::shared_ptr<cache_rules> const rules_;
+  std::shared_ptr<key_heat> const heat_;
+  std::shared_ptr<rules_of_keys> const rules_;
 };
 
 }  // namespace herdlock::runtime
