@@ -90,6 +90,41 @@ TEST_F(CacheUnstoredAnswers, WhatIsLoadedWithoutTheStoreIsKeptUpToABoundInBytes)
   EXPECT_EQ(ask("a").value(), "newer") << "with their keys they are over the bound";
 }
 
+// What the database gets: keys beyond the bound are loaded once for each call, the others once.
+TEST_F(CacheUnstoredAnswers, BeyondTheBoundOfWhatIsKnownTheOldestKeysAreLoadedAgain) {
+  open_without_claims({.bounds = {.max_known_bytes = 65'536}});
+  constexpr int keys = 1000, known = 100;
+  auto const ask_all = [&](int first) {
+    for (int i = first; i < keys; ++i) load(calls.emplace_back(), std::to_string(i));
+    settle();
+  };
+  ask_all(0);
+  EXPECT_EQ(loader.runs, keys);
+  ask_all(keys - known);
+  EXPECT_EQ(loader.runs, keys) << "the newest are known";
+  ask();
+  EXPECT_EQ(loader.runs, keys + 1);
+  load(calls.emplace_back(), "0");
+  settle();
+  EXPECT_EQ(loader.runs, keys + 2) << "the oldest is not";
+}
+
+TEST_F(CacheUnstoredAnswers, WhenAllThatIsKnownIsLoadsOneMoreIsRefused) {
+  open({.bounds = {.max_known_bytes = 65'536}});
+  std::size_t refused = 0, loaded = 0;
+  for (int i = 0; i < 1000; ++i) load(calls.emplace_back(), std::to_string(i));
+  settle();
+  for (auto const& one : calls) refused += one.failed_with(errc::overloaded) ? 1 : 0;
+  EXPECT_GT(refused, 500u);
+  EXPECT_LT(refused, 900u);
+  EXPECT_TRUE(calls.back().failed_with(errc::overloaded));
+  loader.let_go();
+  settle();
+  for (auto& one : calls) loaded += one.got && !one.failed_with(errc::overloaded) ? 1 : 0;
+  EXPECT_EQ(loaded + refused, calls.size()) << "nobody waits for ever";
+  EXPECT_EQ(ask("one more").value(), "loaded") << "there is room again";
+}
+
 // S5, S9: it has said nothing of the key.
 TEST_F(CacheUnstoredAnswers, ALoaderThatWasDestroyedIsNobodysErrorAfterwards) {
   open_without_claims({});

@@ -99,6 +99,7 @@ void check_bounds(load_bounds const& asked) {
   check_that(asked.max_loads > 0, "bounds.max_loads: use 1 or more");
   check_that(asked.max_loads_without_store > 0, "bounds.max_loads_without_store: use 1 or more");
   check_that(asked.max_waiting > 0, "bounds.max_waiting: use 1 or more");
+  check_that(asked.max_known_bytes >= 65'536, "bounds.max_known_bytes: use 65536 or more");
 }
 
 void check_options(cache_options const& options) {

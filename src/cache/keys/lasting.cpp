@@ -29,7 +29,7 @@ lasting_admission cache_lasting::admit(cache_key const& key, cache_value const& 
       std::to_string(ledger_.entries()) + " lasting entries it would be over lasting.max_bytes (" +
       std::to_string(options.lasting.max_bytes) + ") or lasting.max_entries (" +
       std::to_string(options.lasting.max_entries) +
-      "); invalidate what is not needed, or raise them";
+      "), or of bounds.max_known_bytes; invalidate what is not needed, or raise them";
   return {make_failure(errc::overloaded, why)};
 }
 
