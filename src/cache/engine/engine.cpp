@@ -65,7 +65,10 @@ std::shared_ptr<cache_engine> cache_engine::make(std::shared_ptr<store_core> val
 }
 
 cache_engine::cache_engine(home_ptr home, std::shared_ptr<cache_keys> keys, callers_ptr callers)
-    : home_(std::move(home)), keys_(std::move(keys)), callers_(std::move(callers)) {}
+    : home_(std::move(home)),
+      keys_(std::move(keys)),
+      callers_(std::move(callers)),
+      looks_(keys_->table()) {}
 
 cache_engine::~cache_engine() {
   services_->where.back->shut();
