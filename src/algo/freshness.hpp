@@ -106,8 +106,7 @@ enum class wait_end { value, error, soft_timeout };
 class freshness_machine {
  public:
   /// `table` outlives this.
-  freshness_machine(refresh_policy policy, key_records& table)
-      : policy_(policy), table_(table) {}
+  freshness_machine(refresh_policy policy, key_records& table) : policy_(policy), table_(table) {}
 
   /// A caller found this entry. It is early for `least_head_start` before it expires, in any case.
   entry_use found(std::string_view key, entry_times const& times, clock::time_point now,

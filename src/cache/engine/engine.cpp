@@ -35,7 +35,7 @@ std::shared_ptr<cache_engine> cache_engine::make(std::shared_ptr<store_core> val
   auto keys = cache_keys::make(home, settings.near, settings.decode);
   auto const whose = settings.owned ? detail::loader_from::cache : detail::loader_from::call;
   auto callers = std::make_shared<cache_callers>(home, keys, whose);
-  std::shared_ptr<cache_engine> const made(new cache_engine(home, keys, std::move(callers)));
+  std::shared_ptr<cache_engine> made(new cache_engine(home, keys, std::move(callers)));
   load_services services{
       .home = home,
       .keys = keys,

@@ -24,7 +24,6 @@ namespace herdlock::runtime {
 /// The place that lists the flights of a cache, as a flight sees it. All members on the executor.
 class flight_board : public callers_of_flight {
  public:
-  virtual load_services& services() = 0;
   /// Nobody joins the flight any more.
   virtual void detach(algo::flight_id id) = 0;
   /// `loaded`: the caller that shares the answer, and is not in the flight any more; or null.
