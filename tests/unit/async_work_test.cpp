@@ -133,6 +133,8 @@ std::vector<async_call> calls_for_leases() {
          asio::post(o.mutex.get_executor(), [&o] { o.key.unlock(); });
        }},
       {"async_run", [](auto& o, auto n) { o.flights.async_run("key", &fly_once, n); }},
+      {"async_run_and_tell",
+       [](auto& o, auto n) { o.flights.async_run_and_tell("key", &fly_once, n); }},
   };
 }
 
