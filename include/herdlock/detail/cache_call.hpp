@@ -83,7 +83,7 @@ struct coroutine_loader {
   boost::asio::any_io_executor executor;
 
   bool start(std::shared_ptr<cache_caller> const& keep, load_context context, load_sink sink) {
-    load_by_coroutine<T, Codec>(executor, keep, loader, std::move(context), std::move(sink));
+    load_by_coroutine<T, Codec>(executor, keep, loader, context, std::move(sink));
     return true;
   }
 };
@@ -100,11 +100,10 @@ struct blocking_loader {
 
   bool start(std::shared_ptr<cache_caller> const&, load_context context, load_sink sink) {
     auto held = std::make_shared<load_sink>(std::move(sink));
-    return thread->run(
-        [body = loader, cache = cache, context = std::move(context), held]() mutable {
-          loading_here const here(cache, context.key().str());
-          run_to(*held, [&] { return loaded_outcome<T, Codec>(call_loader(*body, context)); });
-        });
+    return thread->run([body = loader, cache = cache, context = std::move(context), held] {
+      loading_here const here(cache, context.key().str());
+      load_one_here<T, Codec>(*body, context, *held);
+    });
   }
 };
 

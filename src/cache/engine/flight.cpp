@@ -119,6 +119,7 @@ void load_flight::caller_ended() {
 bool load_flight::voided() {
   bool const was_lost = machine_.claim_is_lost();
   said_.end.outdated = true;
+  purpose_.replaced = {};  // what is there now is another
   apply(algo::load_voided{}, algo::stop_reason::voided);
   return !was_lost && machine_.claim_is_lost();
 }
@@ -284,6 +285,7 @@ void load_flight::on_claim(result<claim_reply> reply) {
     if (entry->stale(clock::now())) {
       entry->age->by_tags = said_.by_tags;
       purpose_.by_tags = said_.by_tags != algo::tag_verdict::fresh;
+      if (said_.by_tags != algo::tag_verdict::gone) purpose_.replaced = entry->answer;
       auto const below = key_reads::refresh_below(*entry->age);
       said_.end.refresh_below = below;
       if (std::exchange(purpose_.refresh_below, below) < below) {

@@ -50,8 +50,8 @@ void load_flight::begin_loader(flight_board& home) {
       flight_callers::end_call(caller, std::move(told.outcome));
     }
   };
-  cache_key const own(common.own(key_));
-  if (!callers_.begin(home, said_.fencing, own, deliver)) {
+  load_subject const of{cache_key(common.own(key_)), said_.fencing, purpose_.replaced};
+  if (!callers_.begin(home, of, deliver)) {
     return apply(algo::loader_done{algo::load_result::nothing});
   }
   auto& counters = home.services().home->counters;

@@ -22,7 +22,7 @@ void load_flight::extend(load_services& home, cache_store& claims) {
 
 void load_flight::fill(load_services& home, cache_store& claims) {
   auto& end = said_.end;
-  auto const ttl = home.home->ttl_of(*end.outcome.encoded);
+  auto const ttl = home.home->ttl_of(*end.outcome.encoded, end.outcome.decided.ttl);
   fill_request request{key_, owner_, *std::move(end.outcome.encoded), ttl};
   auto write = home.keys->loads.storing(request, clock::now() - end.began, end.extensions);
   auto on_reply =

@@ -40,6 +40,8 @@ struct load_purpose {
   bool waits_softly = false;   ///< the caller that waits has a stale value at hand
   bool probes_claims = false;  ///< its claim is to tell whether claims work again
   bool by_tags = false;        ///< tags ended the entry, of which the store knows nothing
+  /// The entry, for its loader to look at and to keep; a miss where none is to be had.
+  detail::cache_answer replaced = {};
 
   bool is_refresh() const noexcept { return refresh != 0; }
   /// There is something to be served to others while it runs.

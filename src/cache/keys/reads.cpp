@@ -140,7 +140,7 @@ milliseconds key_reads::refresh_below(entry_age const& age) {
 }
 
 // A caller who only looks takes a stale entry for a miss.
-found_use key_reads::use_of(detail::cache_caller const& caller, found_entry const& entry,
+found_use key_reads::use_of(detail::cache_caller const& caller, found_entry& entry,
                             clock::time_point now) {
   using algo::entry_use;
   if (!entry.age) return {entry_use::serve};
@@ -162,6 +162,10 @@ found_use key_reads::use_of(detail::cache_caller const& caller, found_entry cons
   }
   if (is.use == entry_use::serve_and_refresh) is.purpose.refresh = of_.ages.refresh_id();
   is.purpose.waits_softly = is.use == entry_use::wait_softly;
+  if (is.use != entry_use::serve) {
+    entry.answer.sole = false;
+    if (!age.killed) is.purpose.replaced = entry.answer;
+  }
   return is;
 }
 
@@ -196,8 +200,12 @@ void key_reads::plan_near(cache_key const& key, found_entry& found, algo::near_e
   auto& age = found.age;
   if (of_.local.is_hot(key) && !of_.lasting) {
     bool const negative = found.answer.kind == detail::entry_kind::absent;
-    auto const ttl = negative ? options.negative_ttl : options.ttl;
-    if (!of_.tags) {
+    auto ttl = negative ? options.negative_ttl : options.ttl;
+    if (of_.tags) {
+      // Its loader may have set another: one that is shorter than the head start by the cache's own
+      // would be early all the time.
+      if (age) ttl = age->header.ttl;
+    } else {
       auto const load_time = age ? age->times.load_time : of_.last_load_time;
       // When it was made is not known: it says nothing of a load that failed.
       age = entry_age{{.ttl = ttl}, {{}, load_time, how.ends, how.ends}};
