@@ -167,6 +167,46 @@ class cache : public detail::cache_handle {
     return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
   }
 
+  /// Loads the key although its entry is fresh: `void(failure, std::optional<T>)` with what that
+  /// load comes to, which is stored and takes the entry's place. Meanwhile the entry answers get
+  /// and get_or_load.
+  ///
+  /// The load has begun behind this call: one that runs already, here or in another process, is
+  /// waited for and not joined. Calls of one process that wait for their turn share one load. It
+  /// has the claim, so of a fleet one load of the key runs at a time; processes that call at once
+  /// load one after the other. Its error is the answer, never the old value; so is the error of
+  /// another's load that answers still (error_back_off). While the store fails, or claims cannot be
+  /// had, it loads without it, and nothing is stored. errc::not_supported where the locks are in
+  /// another store. Loader, other errors and cancellation as for async_get_or_load.
+  template <class Loader, class Token = boost::asio::deferred_t>
+  requires detail::is_coroutine_loader<Loader, T>
+  auto async_load_now(std::string_view key, Loader loader, Token&& token = {}) const {
+    static_assert(
+        detail::coroutine_loader_of<Loader, T>,
+        "the loader of async_load_now is called with a herdlock::load_context_of<T>&, or with "
+        "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
+    auto start = [core = core_, key = std::string(key),
+                  loader = std::move(loader)](auto h) mutable {
+      using handler_type = decltype(h);
+      using call_loader = detail::coroutine_loader<T, Codec, Loader, detail::caller_wish::load_now>;
+      auto executor = detail::loader_executor(h, core->get_executor());
+      detail::start_call<detail::load_reply<T>, handler_type>(
+          *core, key, std::move(h), call_loader{std::move(loader), std::move(executor)});
+    };
+    return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+  }
+
+  template <class Token = boost::asio::deferred_t>
+  requires(!detail::is_coroutine_loader<std::decay_t<Token>, T>) auto async_load_now(
+      std::string_view key, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key)](auto h) mutable {
+      using handler_type = decltype(h);
+      detail::start_call<detail::load_reply<T>, handler_type>(
+          *core, key, std::move(h), detail::given_by_cache<detail::caller_wish::load_now>{});
+    };
+    return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+  }
+
   /// The values of many keys: `void(failure, std::vector<result<std::optional<T>>>)`, each key's
   /// own in the order of the keys, with the errors of async_get_or_load; the failure is never set.
   ///
@@ -237,6 +277,23 @@ class cache : public detail::cache_handle {
     core_->refuse_own_key(key);
     return this->template wait_for<std::optional<T>, detail::load_reply<T>>(
         key, detail::loader_of_cache{});
+  }
+
+  /// As async_load_now; `loader` runs as that of get_or_load: on this thread.
+  template <class Loader>
+  std::optional<T> load_now(std::string_view key, Loader loader) const {
+    static_assert(
+        detail::blocking_loader_of<Loader, T>,
+        "the loader of load_now is called with a herdlock::load_context_of<T>&, or with nothing, "
+        "and returns a T or a std::optional<T>");
+    return this->template load_here<T, Codec, std::optional<T>, detail::load_reply<T>,
+                                    detail::caller_wish::load_now>(key, loader);
+  }
+
+  std::optional<T> load_now(std::string_view key) const {
+    core_->refuse_own_key(key);
+    return this->template wait_for<std::optional<T>, detail::load_reply<T>>(
+        key, detail::given_by_cache<detail::caller_wish::load_now>{});
   }
 
   /// As async_get_many_or_load; `loader` returns the map itself, and runs as that of get_or_load:

@@ -219,7 +219,8 @@ struct cache_stats {
   std::uint64_t negative_hits = 0;  ///< the same, with a negative entry
   std::uint64_t stale_hits = 0;     ///< of both: the entry was stale
   std::uint64_t misses = 0;
-  std::uint64_t joined = 0;             ///< misses answered by a load that another began here
+  std::uint64_t loads_now = 0;          ///< calls of load_now, which are neither hits nor misses
+  std::uint64_t joined = 0;             ///< of both: answered by a load that another began here
   std::uint64_t loads = 0;              ///< loaders run, of all kinds
   std::uint64_t unguarded_loads = 0;    ///< of these, without the store
   std::uint64_t load_errors = 0;        ///< loaders that threw

@@ -52,6 +52,7 @@ constexpr cache_number cache_numbers[] = {
     {"herdlock_cache_stale_hits_total", "Of both: callers answered by a stale entry.",
      &cache_stats::stale_hits},
     {"herdlock_cache_misses_total", "Callers for whom there was no entry.", &cache_stats::misses},
+    {"herdlock_cache_loads_now_total", "Calls of load_now.", &cache_stats::loads_now},
     {"herdlock_cache_joined_total", "Misses that waited for a load of another caller here.",
      &cache_stats::joined},
     {"herdlock_cache_loads_total", "Loaders run.", &cache_stats::loads},

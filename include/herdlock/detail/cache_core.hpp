@@ -82,8 +82,8 @@ struct copy_at_hand {
 };
 
 /// Whether a caller wants what is there, or has a loader for what is not; `refresh`: or has one
-/// only for what is there and stale.
-enum class caller_wish { look, load, refresh };
+/// only for what is there and stale; `load_now`: or for whatever is there.
+enum class caller_wish { look, load, refresh, load_now };
 
 /// Whose loader a call asks for: its own, or that of the cache.
 enum class loader_from { call, cache };
@@ -201,7 +201,7 @@ class cache_core {
   /// max_loads_without_store threads.
   static void run_on(std::weak_ptr<runtime::loader_pool> const& pool, std::function<void()> work);
   /// Whether calls with such a loader can be served by what this cache has.
-  failure check_call(loader_from whose) const;
+  failure check_call(loader_from whose, caller_wish wish = caller_wish::load) const;
   /// For loading_here.
   void const* identity() const noexcept { return pool_.get(); }
   /// Throws herdlock::error when this thread is loading the key already.

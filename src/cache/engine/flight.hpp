@@ -69,7 +69,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>,
               load_purpose const& purpose);
   ~load_flight() override;
 
-  bool behind_answer() const { return purpose_.behind_answer(); }
+  load_purpose const& purpose() const { return purpose_; }
   void start(algo::load_guard guard);
   /// Returns false if the flight has no use for the slot now.
   bool slot_granted();

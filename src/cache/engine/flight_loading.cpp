@@ -19,6 +19,7 @@ struct load_flight::told_outcome {
 void load_flight::run_loader(flight_board& home) {
   auto& loads = home.services().keys->loads;
   said_.end.began = clock::now();
+  purpose_.has_begun = true;
   auto names = loads.tags_of(key_);
   if (names.has_error()) {
     // It is this program's error alone, and no word on the key.

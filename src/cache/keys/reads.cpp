@@ -24,6 +24,15 @@ void warn_of_foreign_entries(cache_home& home) {
       format + "); give each of them a prefix of its own");
 }
 
+// Nothing that is there is an answer to the call.
+load_purpose purpose_of_now(found_entry& entry) {
+  load_purpose purpose{.refresh_below = limits::max_ttl};
+  entry.answer.sole = false;
+  bool const is_dead = entry.age && entry.age->killed;
+  if (!is_dead) purpose.replaced = entry.answer;
+  return purpose;
+}
+
 }  // namespace
 
 struct key_reads::look {
@@ -143,6 +152,7 @@ milliseconds key_reads::refresh_below(entry_age const& age) {
 found_use key_reads::use_of(detail::cache_caller const& caller, found_entry& entry,
                             clock::time_point now) {
   using algo::entry_use;
+  if (loads_now(caller)) return {entry_use::load, purpose_of_now(entry)};
   if (!entry.age) return {entry_use::serve};
   auto const& age = *entry.age;
   bool const stale = entry.stale(now);
