@@ -9,10 +9,14 @@
 //     });
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
@@ -36,16 +40,20 @@ struct load_decisions {
   std::optional<milliseconds> ttl = std::nullopt;
   bool is_stored = true;
   bool is_modified = true;
+  std::vector<std::string> tags = {};  ///< each once
 };
 
 /// The part of a load that all copies of its context share.
 struct load_state {
   cache_answer replaced = {};  ///< a miss where no entry is to be replaced
+  bool takes_tags = false;     ///< its entry is a framed one
   load_decisions decided = {};
 };
 
 /// Checks a ttl that a loader sets.
 failure check_set_ttl(cache_key const& key, milliseconds ttl);
+/// Checks one more tag that a loader names.
+failure check_added_tag(cache_key const& key, load_state const& of, std::string_view tag);
 failure nothing_to_keep(cache_key const& key);
 
 }  // namespace detail
@@ -60,13 +68,11 @@ failure nothing_to_keep(cache_key const& key);
 class load_context {
  public:
   load_context(cache_key key, fencing_token fencing, std::stop_token stop,
-               detail::cache_answer replaced = {})
+               detail::load_state of = {})
       : key_(std::move(key)),
         fencing_(fencing),
         stop_(std::move(stop)),
-        state_(std::make_shared<detail::load_state>()) {
-    state_->replaced = std::move(replaced);
-  }
+        state_(std::make_shared<detail::load_state>(std::move(of))) {}
 
   /// The key as the caller gave it, without the prefix.
   cache_key const& key() const noexcept { return key_; }
@@ -95,6 +101,21 @@ class load_context {
   /// value that cannot be, it answers those who come to this process in the next error_back_off,
   /// too; and an entry that it was to replace is removed.
   void do_not_store() noexcept { state_->decided.is_stored = false; }
+
+  /// The entry of this load has the tag, beside those of tag_options::of: for what is known of it
+  /// only by its value. Throws herdlock::error: errc::not_supported for plain entries,
+  /// invalid_name, invalid_value beyond limits::max_tags; tags that cannot be had together are the
+  /// error of the load. A value that is not modified keeps the tags that it had.
+  ///
+  /// The entry is stored if this process knew the tag's record when the loader began: a tag that
+  /// ended while the loader ran would go unseen else. So the first value with a tag that is new
+  /// here answers as one that is not stored, and the next one is.
+  void add_tag(std::string_view tag) {
+    failure why = detail::check_added_tag(key_, *state_, tag);
+    if (why.code) throw error(std::move(why));
+    auto& all = state_->decided.tags;
+    if (std::find(all.begin(), all.end(), tag) == all.end()) all.emplace_back(tag);
+  }
 
   /// For the cache.
   std::shared_ptr<detail::load_state> const& state() const noexcept { return state_; }

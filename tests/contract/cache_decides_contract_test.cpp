@@ -96,6 +96,24 @@ TEST_P(cache_decides_contract, WhatIsNotModifiedIsFreshAgainForAll) {
   EXPECT_EQ(other.stats().not_modified, 1u);
 }
 
+TEST_P(cache_decides_contract, TheEndOfATagThatALoaderNamedEndsTheEntry) {
+  auto options = framed();
+  options.tags.max_age = 0ms;
+  options.error_back_off = 0ms;
+  cache<std::string> const one(open_store(url_), options);
+  cache<std::string> const other(open_store(url_), options);
+  auto const load = [&](load_context& of) {
+    of.add_tag("category:7");
+    return std::to_string(++loads);
+  };
+  EXPECT_EQ(one.get_or_load(key, load), "1") << "the tag is new here: not stored";
+  EXPECT_EQ(one.get_or_load(key, load), "2");
+  EXPECT_EQ(other.get_or_load(key, load), "2");
+  other.invalidate_tag("category:7");
+  EXPECT_TRUE(one.get(key).is_miss());
+  EXPECT_EQ(one.get_or_load(key, load), "3");
+}
+
 TEST_P(cache_decides_contract, ABlockingLoaderOfManyKeysDecidesForEach) {
   auto const one = plain();
   auto const load = [&](std::vector<load_context_of<std::string>>& all) {

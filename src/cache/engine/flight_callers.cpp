@@ -71,7 +71,7 @@ bool flight_callers::begin(callers_of_flight& home, load_subject const& of,
     auto sink = detail::load_sink([deliver, caller, run = run_](detail::load_outcome outcome) {
       deliver(run, caller, std::move(outcome));
     });
-    load_context context(of.key, of.fencing, stop_.get_token(), of.replaced);
+    load_context context(of.key, of.fencing, stop_.get_token(), of.given);
     switch (whose) {
       case algo::loader_of::nobody:
         ++run_;  // the sink's word is nothing

@@ -39,7 +39,7 @@ class callers_of_flight {
 struct load_subject {
   cache_key key;  ///< without the prefix
   fencing_token fencing;
-  detail::cache_answer replaced;
+  detail::load_state given;
 };
 
 /// All members on the executor of the value store.

@@ -49,7 +49,12 @@ struct load_purpose {
   bool has_begun = false;      ///< its loader has been called, or is about to be
   /// The entry, for its loader to look at and to keep; a miss where none is to be had.
   detail::cache_answer replaced = {};
+  std::string replaced_tags = {};  ///< the extensions of its header
 
+  void replaces(found_entry const& entry) {
+    replaced = entry.answer;
+    replaced_tags = entry.age ? entry.age->header.extensions : std::string();
+  }
   bool is_refresh() const noexcept { return refresh != 0; }
   /// There is something to be served to others while it runs.
   bool behind_answer() const noexcept { return is_refresh() || waits_softly; }

@@ -147,22 +147,6 @@ std::string key_loads::failed_elsewhere(cache_key const& key, load_backing_off w
 
 // -------------------------------------------------------------------------------- the load
 
-result<std::vector<std::string>> key_loads::tags_of(cache_key const& key) const {
-  return of_.tags ? of_.tags->names_of(key) : std::vector<std::string>();
-}
-
-void key_loads::prepare(std::vector<std::string> const& tags, algo::load_guard guard,
-                        std::function<void(load_extensions)> done) {
-  // Nothing is stored of what is loaded without the store.
-  if (tags.empty() || guard == algo::load_guard::unguarded) return done(std::string());
-  of_.tags->prepare(tags, [this, keep = of_.home->keep(),
-                           done = std::move(done)](result<std::string> extensions) {
-    if (extensions.has_value()) return done(*std::move(extensions));
-    of_.home->trouble.tell(extensions.error());
-    done(std::nullopt);
-  });
-}
-
 bool key_loads::is_storable(load_end const& end) const {
   auto const& decided = end.outcome.decided;
   if (!end.extensions || !decided.is_stored) return false;

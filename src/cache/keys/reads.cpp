@@ -29,7 +29,7 @@ load_purpose purpose_of_now(found_entry& entry) {
   load_purpose purpose{.refresh_below = limits::max_ttl};
   entry.answer.sole = false;
   bool const is_dead = entry.age && entry.age->killed;
-  if (!is_dead) purpose.replaced = entry.answer;
+  if (!is_dead) purpose.replaces(entry);
   return purpose;
 }
 
@@ -174,7 +174,7 @@ found_use key_reads::use_of(detail::cache_caller const& caller, found_entry& ent
   is.purpose.waits_softly = is.use == entry_use::wait_softly;
   if (is.use != entry_use::serve) {
     entry.answer.sole = false;
-    if (!age.killed) is.purpose.replaced = entry.answer;
+    if (!age.killed) is.purpose.replaces(entry);
   }
   return is;
 }
