@@ -76,6 +76,28 @@ TEST_F(CacheAddedTags, WhatIsGivenAgainForAWhileEndsWithATag) {
   EXPECT_EQ(load_with({"t"}, "newest").value(), "newest");
 }
 
+// The call joins the load, of which it is not known yet that it has the tag.
+TEST_F(CacheAddedTags, ACallBehindTheEndOfItsTagHasNothingOfTheLoadThatNamesIt) {
+  load_with({"t"});
+  int named = 0;
+  auto load = [this, &named](of_text& of) -> asio::awaitable<text> {
+    auto waiting = loader(of);
+    co_await std::move(waiting);
+    of.add_tag("t");
+    co_return ++named == 1 ? "old" : "new";
+  };
+  auto& before = calls.emplace_back();
+  strings->async_get_or_load("k", load, herdlock_test::as_result(before.token()));
+  settle();
+  invalidate_here();
+  auto& behind = calls.emplace_back();
+  strings->async_get_or_load("k", load, herdlock_test::as_result(behind.token()));
+  settle();
+  loader.let_go();
+  ASSERT_TRUE(run_until([&] { return behind.got.has_value(); }));
+  EXPECT_EQ(behind.value(), "new");
+}
+
 TEST_F(CacheAddedTags, ATagThatEndsElsewhereDuringTheLoadIsNotMissed) {
   load_with({"t"});
   auto& c = calls.emplace_back();
@@ -120,6 +142,21 @@ TEST_F(CacheAddedTags, AnotherValueHasTheTagsThatItsLoaderNames) {
   load_with({"u"}, "newer");
   EXPECT_EQ(stored_text(), "newer");
   EXPECT_EQ(names_in_store(), names{"u"});
+}
+
+// What load_now came to is newer than the entry, which would answer the others else.
+TEST_F(CacheAddedTags, LoadNowWithATagThatIsNewHereRemovesTheEntry) {
+  store_entry(header_of(1s));
+  auto& c = calls.emplace_back();
+  auto load = [](of_text& of) -> asio::awaitable<text> {
+    of.add_tag("t");
+    co_return "new";
+  };
+  strings->async_load_now("k", load, herdlock_test::as_result(c.token()));
+  ASSERT_TRUE(run_until([&] { return c.got.has_value(); }));
+  settle();
+  EXPECT_EQ(c.value(), "new");
+  EXPECT_FALSE(stored());
 }
 
 TEST_F(CacheAddedTags, WhatCanBeNoTagIsAnErrorOfTheLoad) {

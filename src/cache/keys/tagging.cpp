@@ -70,23 +70,32 @@ void key_tagging::prepare(load_tags const& tags, algo::load_guard guard,
   of_.tags->prepare(tags.all, std::move(on_ready));
 }
 
-void key_tagging::add(named_tags what, std::function<void()> void_load,
+void key_tagging::add(named_tags what, std::function<void()> const& void_load,
                       std::function<void(result<load_extensions>)> done) {
   of_.tags->named_by_loader();
   auto const there = names_in(what.prepared.value_or(std::string()));
   auto names = new_names(*of_.tags, std::move(what.names), there);
   if (names.has_error()) return done(names.error());
-  if (names->empty() || !what.is_stored || !what.prepared) return done(what.prepared);
-  auto on_ready = [this, keep = of_.home->keep(), void_load = std::move(void_load), names = *names,
+  std::vector<algo::entry_tag> named;
+  for (auto const& one : *names) named.push_back({one, {}});
+  // Callers that have come since such an end are to have nothing of this load.
+  auto heed_ends = [this, void_load, named = std::move(named), began = what.load_began] {
+    if (of_.tags->known().have_ended(named, began)) void_load();
+  };
+  if (names->empty() || !what.is_stored || !what.prepared) {
+    heed_ends();
+    return done(what.prepared);
+  }
+  auto on_ready = [this, keep = of_.home->keep(), heed_ends = std::move(heed_ends), names = *names,
                    began = what.load_began, prepared = *std::move(what.prepared),
                    done = std::move(done)](result<std::string> const& said) {
+    heed_ends();
     if (said.has_error()) {
       of_.home->trouble.tell(said.error());
       return done(load_extensions());
     }
     auto const& known = of_.tags->known();
     auto all = tags_in(*said);
-    if (known.have_ended(all, began)) void_load();
     bool const were_known = std::ranges::all_of(
         names, [&](std::string const& one) { return known.known_since(one) <= began; });
     if (!were_known) return done(load_extensions());

@@ -54,7 +54,7 @@ class key_tagging {
   /// stored. `void_load`: one of them has ended here. An error when they cannot be the tags of one
   /// entry. REQUIRES: framed entries.
   /// Why: docs/decisions/tags.md#a-named-tag-was-known-before-the-load
-  void add(named_tags what, std::function<void()> void_load,
+  void add(named_tags what, std::function<void()> const& void_load,
            std::function<void(result<load_extensions>)> done);
 
  private:
