@@ -149,7 +149,8 @@ struct tag_options {
   milliseconds max_age{1000};
 };
 
-/// The bounds of the work that one cache object does at a time. Each is 1 or more.
+/// The bounds of one cache object: of the work that it does at a time, and of what it remembers.
+/// Each is 1 or more.
 struct load_bounds {
   /// Loads at once; further ones queue until their callers' deadlines.
   std::size_t max_loads = 64;
@@ -157,7 +158,10 @@ struct load_bounds {
   std::size_t max_loads_without_store = 8;
   /// Callers at once; beyond it errc::overloaded.
   std::size_t max_waiting = 1'000'000;
-  /// Bytes that are remembered of keys: docs/guide/sizing.md. Beyond it errc::overloaded, as above.
+  /// Bytes that a process remembers of keys, 65,536 or more: loads that run, failures and their
+  /// pauses, answers that are in no store. Beyond it the oldest of these go, but for keys that are
+  /// being loaded and lasting entries; when only such are left, a load of one more key is
+  /// errc::overloaded. What a key costs: docs/guide/sizing.md.
   std::size_t max_known_bytes = 64 << 20;
 };
 
