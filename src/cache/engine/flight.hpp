@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <herdlock/backend.hpp>
 #include <herdlock/detail/cache_core.hpp>
@@ -68,7 +67,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>,
               load_purpose const& purpose);
   ~load_flight() override;
 
-  bool behind_answer() const { return purpose_.behind_answer(); }
+  load_purpose const& purpose() const { return purpose_; }
   void start(algo::load_guard guard);
   /// Returns false if the flight has no use for the slot now.
   bool slot_granted();
@@ -82,7 +81,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>,
   bool voided();
   cache_key const& key() const { return key_; }
   owner_token const& owner() const { return owner_; }
-  /// Whether what it loads has the tag.
+  /// Whether what it loads may have the tag.
   bool has_tag(std::string_view tag) const;
   void close();
 
@@ -120,7 +119,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>,
   bool waits_for_turn_ = false;  // all who wait are parts of calls whose loaders run already
   bool watching_ = false;
   asio::cancellation_signal stop_watch_;
-  std::vector<std::string> tags_;
+  load_tags tags_;
   load_words said_;
 };
 
