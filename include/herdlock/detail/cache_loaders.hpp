@@ -222,10 +222,8 @@ void load_by_coroutine(boost::asio::any_io_executor const& executor, std::shared
       run_to(sink, [&] { return decided_outcome<T, Codec>(std::move(value), *state); });
     }
   };
-  auto const stop = context.stop();
-  auto const state = context.state();
-  start_coroutine(executor, stop, body{keep, &loader, load_context_of<T>(context)},
-                  end{std::move(sink), loader_keeper<Keeper>(keep), state});
+  start_coroutine(executor, context.stop(), body{keep, &loader, load_context_of<T>(context)},
+                  end{std::move(sink), loader_keeper<Keeper>(keep), context.state()});
 }
 
 }  // namespace detail
