@@ -46,9 +46,9 @@ std::shared_ptr<cache_keys> cache_keys::make(home_ptr home, near_cache mode,
 cache_keys::cache_keys(home_ptr home, near_cache mode, detail::cache_decode decode)
     : policies_(std::move(home), mode), reads(policies_, decode) {
   auto& counters = policies_.home->counters;
-  counters.add_other_counts = [local = policies_.local](cache_stats& into) {
-    local.add_counts(into);
-  };
+  counters.add_other_counts = [local = policies_.local,
+                               most = policies_.home->options.near.max_staleness](
+                                  cache_stats& into) { local.add_counts(most, into); };
   policies_.home->store->caches().open(counters);
 }
 

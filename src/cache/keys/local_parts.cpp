@@ -40,8 +40,8 @@ local_parts::local_parts(home_ptr const& home, near_cache mode) {
   }
 }
 
-void local_parts::add_counts(cache_stats& into) const {
-  if (near_) near_->add_counts(into);
+void local_parts::add_counts(milliseconds max_staleness, cache_stats& into) const {
+  if (near_) runtime::add_counts(near_->table(), max_staleness, into);
   if (hot_) hot_->add_counts(into);
 }
 

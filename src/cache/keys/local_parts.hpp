@@ -40,7 +40,7 @@ class local_parts {
     return hot_ ? hot_->fleet_top(most) : std::vector<fleet_hot_key>();
   }
   hot_fleet_stats fleet_stats() const { return hot_ ? hot_->fleet_stats() : hot_fleet_stats(); }
-  void add_counts(cache_stats& into) const;
+  void add_counts(milliseconds max_staleness, cache_stats& into) const;
   /// No callback of a user's is called behind this.
   void shut() const {
     if (hot_) hot_->shut();

@@ -81,7 +81,6 @@ cache_near::cache_near(std::shared_ptr<store_core> home, cache_counters& counter
       which_(mode, options, {heat_, rules_}),
       asked_for_(options.near.mode.has_value() || options.near.untracked_age != milliseconds{0}),
       untracked_age_(options.near.untracked_age),
-      max_staleness_(options.near.max_staleness),
       table_(std::make_shared<detail::near_table>(table_options(*home_, options, *heat_))),
       upkeep_(std::make_shared<near_upkeep>(home_, table_, counters_, options.prefix)),
       machine_(machine_settings(*home_, options)),
@@ -352,8 +351,8 @@ void cache_near::close() {
   fences_.end(home_->closed_failure());
 }
 
-void cache_near::add_counts(cache_stats& into) const {
-  auto const all = table_->counts();
+void add_counts(detail::near_table const& of, milliseconds max_staleness, cache_stats& into) {
+  auto const all = of.counts();
   into.near_hits = all.hits;
   into.near_inserts = all.inserts;
   into.near_refused += all.refused;
@@ -364,7 +363,7 @@ void cache_near::add_counts(cache_stats& into) const {
   into.near_bytes = all.bytes;
   into.near_unchanged = all.unchanged;
   if (!all.trusted_until) return;
-  auto const age = clock::now() - (*all.trusted_until - max_staleness_);
+  auto const age = clock::now() - (*all.trusted_until - max_staleness);
   into.near_proof_age_ms = static_cast<std::uint64_t>(
       std::max(std::chrono::duration_cast<milliseconds>(age), milliseconds{0}).count());
 }

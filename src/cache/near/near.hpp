@@ -84,8 +84,6 @@ class cache_near final : public detail::process_bound,
   /// Returns false if the value is not kept.
   bool insert(cache_key const& key, algo::near_entry const& how, detail::near_value what);
   detail::near_table const& table() const noexcept { return *table_; }
-  /// Any thread.
-  void add_counts(cache_stats& into) const;
   /// Around each write of ours; nothing of the key is kept in between.
   void write_sent(cache_key const& key) { apply(machine_.write_sent(key.str())); }
   void write_ended(cache_key const& key);
@@ -120,7 +118,6 @@ class cache_near final : public detail::process_bound,
   near_selection which_;
   bool const asked_for_;  // else it is there by default
   milliseconds const untracked_age_;
-  milliseconds const max_staleness_;
   std::shared_ptr<detail::near_table> const table_;
   std::shared_ptr<near_upkeep> const upkeep_;
   algo::near_machine machine_;
@@ -129,6 +126,9 @@ class cache_near final : public detail::process_bound,
   bool listens_ = false;
   bool closed_ = false;
 };
+
+/// Any thread.
+void add_counts(detail::near_table const& of, milliseconds max_staleness, cache_stats& into);
 
 /// A write of ours to the key, from before it is sent to its reply: for as long as somebody has
 /// this.
