@@ -255,7 +255,14 @@ class flight_table {
     fresh.id = id;
     fresh.key = key;
     fresh.fences = fences_;
-    if (by_key_.set(fresh.key, id.value)) return &fresh;
+    bool is_set = false;
+    try {
+      is_set = by_key_.set(fresh.key, id.value);
+    } catch (...) {
+      flights_.erase(id.value);
+      throw;
+    }
+    if (is_set) return &fresh;
     flights_.erase(id.value);
     return nullptr;
   }

@@ -163,13 +163,14 @@ void freshness_machine::invalidated(std::string_view key) {
 
 std::uint64_t freshness_machine::look_sent(std::string_view key) {
   key_place at(table_, key);
-  if (at.make(key)) ++at->looks;
+  if (!at.make(key)) return uncounted;
+  ++at->looks;
   return table_.next_number();
 }
 
 bool freshness_machine::look_over(std::string_view key, std::uint64_t sent) {
+  if (sent == uncounted) return true;  // nobody knows
   key_place const at(table_, key);
-  if (!at || at->looks == 0) return true;  // there was no room: nobody knows
   --at->looks;
   return at->killed_at > sent;
 }

@@ -136,7 +136,8 @@ class freshness_machine {
   /// invalidate, put: copies that callers keep, and reads that are under way, are dead, too.
   void invalidated(std::string_view key);
 
-  /// A read of the key is sent. Returns its number.
+  /// A read of the key is sent. Returns its number; uncounted when there is no room.
+  static constexpr std::uint64_t uncounted = ~std::uint64_t{0};
   std::uint64_t look_sent(std::string_view key);
   /// The read has ended. True when copies of the key died since: a stale entry that it found is no
   /// answer.

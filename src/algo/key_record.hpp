@@ -94,12 +94,30 @@ struct lasting_entry {
 
 enum class unstored_kind { unguarded, refused, unstorable };
 
+/// All answers of a cache that its store does not have.
+struct unstored_sums {
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+};
+
 /// The answer of a load that the store does not have (algo/unstored_answers.hpp).
 struct unstored_answer : hooks::hook<hooks::of_answer> {
+  unstored_answer(unstored_sums& all, std::size_t its_bytes) : sums(all), bytes(its_bytes) {
+    ++sums.count;
+    sums.bytes += bytes;
+  }
+  unstored_answer(unstored_answer const&) = delete;
+  unstored_answer& operator=(unstored_answer const&) = delete;
+  ~unstored_answer() {
+    --sums.count;
+    sums.bytes -= bytes;
+  }
+
+  unstored_sums& sums;
+  std::size_t const bytes;
   key_record* record = nullptr;
   std::shared_ptr<void const> what;
   unstored_kind kind{};
-  std::size_t bytes = 0;
   clock::time_point until{};
 };
 
@@ -119,18 +137,18 @@ struct key_record : hooks::hook<hooks::of_record> {
   std::string_view key() const noexcept { return key_; }
   /// Somebody works at the key, or its entry is to last.
   bool in_use() const noexcept {
-    return flight != 0 || !users.empty() || look != 0 || looks != 0 || refresh.in_use() ||
-           lasting || (end && end->asked != 0);
+    return flight != 0 || !users.empty() || looks != 0 || refresh.in_use() || lasting ||
+           (end && end->asked != 0);
   }
   /// Nothing in it is worth being remembered any more. REQUIRES: !in_use().
   bool spent(clock::time_point now) const noexcept {
-    return refresh.spent(now) && untaken.spent(now) && moving.spent(now) &&
+    return look == 0 && refresh.spent(now) && untaken.spent(now) && moving.spent(now) &&
            (!end || end->spent(now)) && (!answer || answer->until <= now);
   }
   std::size_t bytes() const noexcept {
     return bytes_around + key_.size() + (end ? sizeof(plain_end) : 0) +
            (lasting ? sizeof(lasting_entry) + bytes_around : 0) +
-           (answer ? sizeof(unstored_answer) + answer->bytes : 0);
+           (answer ? sizeof(unstored_answer) : 0);
   }
   /// The bytes of a record that says little.
   static constexpr std::size_t bytes_around = 320;

@@ -18,6 +18,13 @@ key_record* key_records::make(std::string_view key) {
   return &made->second;
 }
 
+key_record* key_records::make_beside(std::string_view key) {
+  if (find(key)) return find(key);
+  look_at_some(nullptr);
+  bool const has_room = bytes_ + key_record::bytes_around + key.size() <= most_bytes_;
+  return has_room ? make(key) : nullptr;
+}
+
 void key_records::settle(key_record& changed) {
   bool const in_use = changed.in_use();
   if (!in_use && changed.spent(now_)) return forget(changed);
@@ -28,8 +35,7 @@ void key_records::settle(key_record& changed) {
   hooks::hook<hooks::of_record>& place = changed;
   place.unlink();
   if (!in_use) idle_.push_back(changed);
-  look_at_some(changed);
-  // The newest is kept however large it is: whoever asks next would load it anew.
+  look_at_some(&changed);
   make_room(0, &changed);
 }
 
@@ -41,12 +47,12 @@ bool key_records::make_room(std::size_t bytes, key_record const* but) {
   return bytes_ + bytes <= most_bytes_;
 }
 
-void key_records::look_at_some(key_record const& but) {
+void key_records::look_at_some(key_record const* but) {
   for (int looks = 0; looks < 2 && !idle_.empty(); ++looks) {
     auto const at = hand_ ? order::s_iterator_to(*hand_) : idle_.begin();
     auto const next = std::next(at);
     hand_ = next == idle_.end() ? nullptr : &*next;
-    if (&*at != &but && at->spent(now_)) forget(*at);
+    if (&*at != but && at->spent(now_)) forget(*at);
   }
 }
 

@@ -35,6 +35,9 @@ class key_records {
   /// A record was changed: it may go by this.
   void settle(key_record& changed);
 
+  /// The same if there is room without forgetting one that says something.
+  key_record* make_beside(std::string_view key);
+
   void tell_time(clock::time_point now) noexcept { now_ = std::max(now_, now); }
   clock::time_point now() const noexcept { return now_; }
   /// A number that is greater than all before.
@@ -52,7 +55,7 @@ class key_records {
   using order = hooks::list<key_record, hooks::of_record>;
 
   bool make_room(std::size_t bytes, key_record const* but);
-  void look_at_some(key_record const& but);
+  void look_at_some(key_record const* but);
   void forget(key_record& one);
 
   std::size_t const most_bytes_;
@@ -81,6 +84,10 @@ class key_place {
   /// False: there is no room.
   bool make(std::string_view key) {
     if (!record_) record_ = table_.make(key);
+    return record_ != nullptr;
+  }
+  bool make_beside(std::string_view key) {
+    if (!record_) record_ = table_.make_beside(key);
     return record_ != nullptr;
   }
 

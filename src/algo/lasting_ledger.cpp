@@ -4,6 +4,7 @@ namespace herdlock::algo {
 
 std::optional<lasting_ledger::ticket> lasting_ledger::admit(std::string_view key,
                                                             std::size_t bytes) {
+  if (closed_) return std::nullopt;
   auto const* const there = find(key);
   std::size_t const others = bytes_ - (there ? there->bytes : 0);
   if (bytes > bounds_.bytes || others > bounds_.bytes - bytes) return std::nullopt;
@@ -30,7 +31,7 @@ void lasting_ledger::stored(std::string_view key, ticket const& mine) {
 
 void lasting_ledger::refused(std::string_view key, ticket const& mine) {
   key_place const at(table_, key);
-  if (!at || !at->lasting || at->lasting->under_way != mine.id) return;
+  if (closed_ || !at || !at->lasting || at->lasting->under_way != mine.id) return;
   auto& there = *at->lasting;
   if (!there.stored) return erase(*at);
   bytes_ = bytes_ - there.bytes + *there.stored;
@@ -40,16 +41,16 @@ void lasting_ledger::refused(std::string_view key, ticket const& mine) {
 
 void lasting_ledger::gone(std::string_view key) {
   key_place const at(table_, key);
-  if (at && at->lasting) erase(*at);
+  if (!closed_ && at && at->lasting) erase(*at);
 }
 
 void lasting_ledger::missed(std::string_view key) {
   key_place const at(table_, key);
-  if (at && at->lasting && at->lasting->under_way == 0) erase(*at);
+  if (!closed_ && at && at->lasting && at->lasting->under_way == 0) erase(*at);
 }
 
 lasting_entry* lasting_ledger::find(std::string_view key) const noexcept {
-  auto* const record = table_.find(key);
+  auto* const record = closed_ ? nullptr : table_.find(key);
   return record ? record->lasting.get() : nullptr;
 }
 

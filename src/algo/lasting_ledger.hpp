@@ -43,7 +43,10 @@ class lasting_ledger {
   /// Null when the entry does not count. Valid until the next change.
   lasting_entry* find(std::string_view key) const noexcept;
   /// Nothing counts any more, and nothing is admitted.
-  void close() noexcept { bounds_ = {0, 0}, entries_ = 0, bytes_ = 0; }
+  void close() noexcept {
+    closed_ = true;
+    entries_ = bytes_ = 0;
+  }
 
   std::size_t entries() const noexcept { return entries_; }
   std::size_t bytes() const noexcept { return bytes_; }
@@ -56,6 +59,7 @@ class lasting_ledger {
   std::uint64_t last_id_ = 0;
   std::size_t entries_ = 0;
   std::size_t bytes_ = 0;
+  bool closed_ = false;
 };
 
 }  // namespace herdlock::algo

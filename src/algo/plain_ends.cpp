@@ -11,7 +11,8 @@ constexpr milliseconds pause_of_questions{1000};
 plain_ends::found plain_ends::look(std::string_view key, clock::time_point now) {
   table_.tell_time(now);
   key_place at(table_, key);
-  if (!at.make(key)) return {answer::wait};
+  // Keys that are read in turn would push out what is known of each other.
+  if (!at.make_beside(key)) return {answer::wait};
   if (!at->end) at->end = std::make_unique<plain_end>();
   auto& there = *at->end;
   bool const waits = there.asked != 0 || now < there.ask_again;

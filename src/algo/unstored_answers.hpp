@@ -4,7 +4,6 @@
 // often. Pure.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <string_view>
@@ -17,10 +16,13 @@
 
 namespace herdlock::algo {
 
-/// One answer for each key, the newest. O(1) each, but for erase_if and erase_all, which look at
-/// all answers.
+/// One answer for each key, the newest; at most most_answers, and so many bytes of them: beyond
+/// that the oldest go, but the newest is kept however large it is. O(1) each, but for those that
+/// look at all answers: erase_if, fence, advance.
 class unstored_answers {
  public:
+  static constexpr std::size_t most_answers = 2048;
+
   /// An answer, the bytes that it takes, and for how long it is given.
   struct lent {
     std::shared_ptr<void const> what;
@@ -29,7 +31,13 @@ class unstored_answers {
   };
 
   /// `table` outlives this.
-  explicit unstored_answers(key_records& table) : table_(table) {}
+  unstored_answers(key_records& table, std::size_t most_bytes)
+      : table_(table), most_bytes_(most_bytes) {}
+  unstored_answers(unstored_answers const&) = delete;
+  unstored_answers& operator=(unstored_answers const&) = delete;
+  ~unstored_answers() {
+    while (!order_.empty()) order_.front().record->answer.reset();
+  }
 
   /// The answer of a load that began then.
   void add(std::string_view key, unstored_kind kind, lent answer, clock::time_point began,
@@ -39,29 +47,35 @@ class unstored_answers {
                                    clock::time_point now) const;
   void erase(std::string_view key);
   template <class Condition>
-  void erase_if(Condition&& of_key) {
-    for (auto& order : orders_) {
-      for (auto at = order.begin(); at != order.end();) {
-        auto& one = *at++;
-        if (of_key(one.record->key())) drop(one);
-      }
+  void erase_if(Condition&& goes) {
+    order gone;
+    for (auto at = order_.begin(); at != order_.end();) {
+      auto& one = *at++;
+      if (!goes(std::as_const(one))) continue;
+      order_.erase(order_.iterator_to(one));
+      gone.push_back(one);
     }
+    // The end of one may be that of others.
+    while (!gone.empty()) forget(gone.front());
   }
   /// Loads that began before now answer nobody any more.
   void fence(clock::time_point now);
 
   /// Drops the answers whose time is over.
   void advance(clock::time_point now);
-  /// When advance() is to be called; time_point::max(): never.
-  clock::time_point due() const noexcept;
+  bool empty() const noexcept { return order_.empty(); }
+  std::size_t bytes() const noexcept { return sums_.bytes; }
 
  private:
-  void drop(unstored_answer& one);
+  using order = hooks::list<unstored_answer, hooks::of_answer>;
+
+  void forget(unstored_answer& one);
 
   key_records& table_;
+  std::size_t const most_bytes_;
+  unstored_sums sums_;
   clock::time_point fenced_ = clock::time_point::min();
-  // Answers of one kind have about the same time, so these are in the order of their ends.
-  std::array<hooks::list<unstored_answer, hooks::of_answer>, 2> orders_;
+  order order_;  // as they came
 };
 
 }  // namespace herdlock::algo

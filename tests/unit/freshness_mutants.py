@@ -58,7 +58,7 @@ MUTANTS = [
      "if (!in_use) idle_.push_back(changed);", "idle_.push_back(changed);",
      "KeyRecords.ThoseThatAreInUseStayAndNewOnesAreRefused"),
     ("what is over stays until there is no room", RECORDS,
-     "if (&*at != &but && at->spent(now_)) forget(*at);", "",
+     "if (&*at != but && at->spent(now_)) forget(*at);", "",
      "KeyRecords.WhatIsOverIsFoundAsOthersChange"),
     ("what has gone still counts", RECORDS,
      "bytes_ -= one.counted_;", "", "KeyRecords.BytesAreThoseOfWhatIsThere"),

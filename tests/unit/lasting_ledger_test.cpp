@@ -111,6 +111,19 @@ TEST(LastingLedger, OfTwoStoresTheOneThatArrivedCounts) {
   EXPECT_TRUE(ledger.misses("a"));
 }
 
+TEST(LastingLedger, BehindItsCloseNothingCounts) {
+  ledger_alone ledger(2, 10);
+  auto const mine = ledger.admit("a", 3);
+  EXPECT_TRUE(store(ledger, "b", 4));
+  ledger.close();
+  ledger.refused("a", *mine);
+  ledger.missed("b");
+  ledger.gone("b");
+  EXPECT_FALSE(ledger.admit("c", 1));
+  EXPECT_EQ(ledger.entries(), 0u);
+  EXPECT_EQ(ledger.bytes(), 0u);
+}
+
 TEST(LastingLedger, AnEntryThatIsOnItsWayIsNotMissed) {
   ledger_alone ledger(1, 10);
   auto const mine = ledger.admit("a", 3);

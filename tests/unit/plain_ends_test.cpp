@@ -81,7 +81,8 @@ TEST(PlainEnds, WithoutRoomTheEndIsNotKnown) {
   EXPECT_EQ(times.look("b", at(0ms)).what, answer::wait)
       << "the store is being asked for the other";
   times.told("a", times.asked(), 100ms, at(1ms));
-  EXPECT_EQ(times.look("b", at(1ms)).what, answer::ask) << "the oldest end makes room";
+  EXPECT_EQ(times.look("b", at(100ms)).what, answer::wait) << "the other's end is known";
+  EXPECT_EQ(times.look("b", at(102ms)).what, answer::ask) << "it is over";
 }
 
 }  // namespace

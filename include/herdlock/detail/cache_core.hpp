@@ -94,7 +94,8 @@ enum class tag_ending { invalidate, expire };
 /// One waiting call: its completion handler, its loader, and its slot in the engine. One
 /// allocation per call.
 class cache_caller : public std::enable_shared_from_this<cache_caller>,
-                     public boost::intrusive::list_base_hook<> {
+                     public boost::intrusive::list_base_hook<
+                         boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
   virtual ~cache_caller() = default;
 

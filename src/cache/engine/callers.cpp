@@ -19,8 +19,9 @@ void cache_callers::drop_all() {
 bool cache_callers::add(detail::cache_caller& caller, clock::time_point now) {
   auto const wait = home_->options.wait;
   caller.deadline = wait > limits::max_ttl ? clock::time_point::max() : now + wait;
-  bool const full = waiting_.size() >= home_->options.bounds.max_waiting;
+  bool const full = count_ >= home_->options.bounds.max_waiting;
   waiting_.push_back(caller);
+  ++count_;
   if (!is_linked() && caller.deadline != clock::time_point::max()) {
     home_->store->timers().schedule(*this, caller.deadline);
   }
@@ -31,7 +32,7 @@ void cache_callers::finish(detail::cache_caller& caller, result<detail::cache_an
   if (std::exchange(caller.answered, true)) return;
   keys_->copies().forget(caller);
   auto const keep = caller.shared_from_this();
-  if (caller.is_linked()) waiting_.erase(waiting_.iterator_to(caller));
+  unlink(caller);
   caller.in_flight = false;
   caller.drop_loader();
   deliveries_->add(keep, std::move(answer));
@@ -51,6 +52,12 @@ void cache_callers::leave_flight(detail::cache_caller& caller) {
   if (std::exchange(caller.in_flight, false)) flights_.left(caller);
 }
 
+void cache_callers::unlink(detail::cache_caller& caller) {
+  if (!caller.is_linked()) return;
+  waiting_.erase(waiting_.iterator_to(caller));
+  --count_;
+}
+
 void cache_callers::end(detail::cache_caller& caller, result<detail::cache_answer> end) {
   if (caller.answered || caller.end) return;
   if (!caller.loads) {
@@ -59,7 +66,7 @@ void cache_callers::end(detail::cache_caller& caller, result<detail::cache_answe
   }
   // The loader of the call still runs: the call is answered when that has ended.
   caller.end = std::make_unique<result<detail::cache_answer>>(std::move(end));
-  if (caller.is_linked()) waiting_.erase(waiting_.iterator_to(caller));
+  unlink(caller);
   flights_.ended_while_loading(caller);
 }
 

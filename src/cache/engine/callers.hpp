@@ -53,6 +53,7 @@ class cache_callers final : private timed {
 
  private:
   void on_due(clock::time_point now) override;
+  void unlink(detail::cache_caller& caller);
   void warn_of_slow_loads();
 
   home_ptr const home_;
@@ -60,7 +61,9 @@ class cache_callers final : private timed {
   std::shared_ptr<deliveries> deliveries_;
   ends_of_callers flights_;
   // The callers are in the order of their deadlines, which is that of their coming.
-  boost::intrusive::list<detail::cache_caller> waiting_;
+  boost::intrusive::list<detail::cache_caller, boost::intrusive::constant_time_size<false>>
+      waiting_;
+  std::size_t count_ = 0;  // of them
   detail::loader_from const whose_;
   bool warned_ = false;
   bool closed_ = false;

@@ -71,7 +71,7 @@ cache_engine::cache_engine(home_ptr home, std::shared_ptr<cache_keys> keys, call
       looks_(keys_->table()) {}
 
 cache_engine::~cache_engine() {
-  services_->where.back->shut();
+  if (services_) services_->where.back->shut();
   // Those that are left may have the last hold of a caller.
   callers_->drop_all();
 }

@@ -104,6 +104,13 @@ bool flight_callers::begin(callers_of_flight& home, load_subject const& of,
   }
 }
 
+void flight_callers::stop(callers_of_flight& home, algo::stop_reason why) {
+  // Its call is answered by its loader's thread, perhaps: nothing of the cache is left in it.
+  bool const closing = why == algo::stop_reason::closing;
+  if (closing && loading_) home.services().keys->copies().forget(*loading_);
+  obey(home, machine_.stop(why));
+}
+
 void flight_callers::obey(callers_of_flight& home, algo::callers_plan plan) {
   if (plan.ask_to_stop) stop_.request_stop();
   if (plan.others_look_again) home.look_again(id_);

@@ -73,7 +73,7 @@ class flight_callers {
   /// The call whose loader runs is over.
   void caller_ended(callers_of_flight& home) { obey(home, machine_.caller_ended(waiting(home))); }
   void others_left(callers_of_flight& home) { obey(home, machine_.others_left()); }
-  void stop(callers_of_flight& home, algo::stop_reason why) { obey(home, machine_.stop(why)); }
+  void stop(callers_of_flight& home, algo::stop_reason why);
 
   /// The loader is over. Answers its call, if that has no part in the answer of the load.
   algo::load_end ended(callers_of_flight& home, detail::load_outcome const& outcome);

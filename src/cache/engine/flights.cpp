@@ -106,8 +106,16 @@ void cache_flights::launch(detail::caller_ptr caller, algo::load_guard guard,
     return;
   }
   purpose.probes_claims = probe;
-  flight =
-      std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller->key, purpose);
+  try {
+    flight = std::make_shared<load_flight>(shared_from_this(), reply.ticket.flight, caller->key,
+                                           purpose);
+  } catch (...) {
+    // Nobody is to join what has no flight.
+    table_.finish(reply.ticket.flight);
+    caller->in_flight = false;
+    if (probe) services_.home->trouble.claim_probe_over();
+    throw;
+  }
   auto const started = flight;
   services_.keys->table().find(started->key().str())->users.push_back(*started);
   started->start(guard);

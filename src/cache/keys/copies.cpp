@@ -10,11 +10,15 @@ namespace herdlock::runtime {
 
 struct copies_at_hand::copy final : detail::copy_at_hand, timed {
   copy(copies_at_hand& its_home, detail::cache_caller& its_caller)
-      : home(its_home), caller(its_caller) {}
+      : common(its_home.home_), home(its_home), caller(its_caller) {}
   ~copy() override { timer_queue::remove(*this); }
-  void on_due(clock::time_point) override { home.end_softly(caller); }
+  void on_due(clock::time_point) override {
+    auto const keep = common->keep();
+    if (keep) home.end_softly(caller);
+  }
 
-  copies_at_hand& home;
+  home_ptr const common;
+  copies_at_hand& home;  // while there is a keep()
   detail::cache_caller& caller;
   detail::cache_answer answer;
   algo::stale_copy number;

@@ -36,10 +36,28 @@ load_purpose purpose_of_now(found_entry& entry) {
 }  // namespace
 
 struct key_reads::look {
-  cache_key key;
-  sharing how;
-  on_found done;
+  look(cache_key its, sharing shared, on_found told)
+      : key(std::move(its)), how(shared), done_(std::move(told)) {}
+  look(look const&) = delete;
+  look& operator=(look const&) = delete;
+  // Something was thrown before there was an answer: whoever waits for it goes on all the same.
+  ~look() {
+    if (!done_ || std::uncaught_exceptions() == 0) return;
+    try {
+      tell(make_failure(errc::overloaded, "no memory to read " + key.str()));
+    } catch (...) {
+    }
+  }
+  void tell(result<std::optional<found_entry>> found) {
+    if (auto const done = std::exchange(done_, nullptr)) done(std::move(found));
+  }
+
+  cache_key const key;
+  sharing const how;
   std::uint64_t number = 0;  // of freshness_machine::look_sent(); 0: it is not asked
+
+ private:
+  on_found done_;
 };
 
 detail::near_hit key_reads::looked(cache_key const& key, detail::caller_wish wish,
@@ -52,7 +70,7 @@ detail::near_hit key_reads::looked(cache_key const& key, detail::caller_wish wis
 void key_reads::read(cache_key const& key, sharing how, on_found done) {
   auto const& values = of_.home->store->values();
   if (!values) return done(of_.home->store->closed_failure());
-  send(std::make_shared<look>(look{key, how, std::move(done)}), *values);
+  send(std::make_shared<look>(key, how, std::move(done)), *values);
 }
 
 void key_reads::send(std::shared_ptr<look> const& about, cache_store& values) {
@@ -62,8 +80,10 @@ void key_reads::send(std::shared_ptr<look> const& about, cache_store& values) {
       return of_.clock_of_store.ask(values, [this, keep, about](result<void> asked) {
         // A store that hangs costs its timeout once.
         bool const hangs = asked.has_error() && asked.error() == errc::timed_out;
-        if (hangs) return about->done(std::move(asked).error());
-        read(about->key, about->how, std::move(about->done));
+        auto const& store = *of_.home->store;
+        if (hangs) return about->tell(std::move(asked).error());
+        if (!store.values()) return about->tell(store.closed_failure());
+        send(about, *store.values());
       });
     }
     of_.clock_of_store.keep(values);
@@ -88,9 +108,9 @@ void key_reads::judge(std::shared_ptr<look> const& about, result<near_read> got)
                   reading ? entry_future::is_kept : entry_future::is_used);
 }
 
-void key_reads::end(look const& about, result<near_read> got, algo::tag_verdict by_tags) {
+void key_reads::end(look& about, result<near_read> got, algo::tag_verdict by_tags) {
   bool const killed = about.number != 0 && of_.ages.look_over(about.key.str(), about.number);
-  if (got.has_error()) return about.done(std::move(got).error());
+  if (got.has_error()) return about.tell(std::move(got).error());
   // One time for all decisions: an entry that was there does not end in between.
   auto const now = clock::now();
   std::optional<found_entry> found;
@@ -109,7 +129,7 @@ void key_reads::end(look const& about, result<near_read> got, algo::tag_verdict 
     if (of_.lasting) of_.lasting->missed(about.key);
     if (of_.plain_times) of_.plain_times->forget(about.key);
   }
-  about.done(std::move(found));
+  about.tell(std::move(found));
 }
 
 bool key_reads::take_header_off(cache_value& stored, std::optional<entry_age>& age) const {

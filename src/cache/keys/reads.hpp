@@ -42,7 +42,7 @@ class key_reads {
 
   void send(std::shared_ptr<look> const& about, cache_store& values);
   void judge(std::shared_ptr<look> const& about, result<near_read> got);
-  void end(look const& about, result<near_read> got, algo::tag_verdict by_tags);
+  void end(look& about, result<near_read> got, algo::tag_verdict by_tags);
   bool take_header_off(cache_value& stored, std::optional<entry_age>& age) const;
   void keep_near(cache_key const& key, found_entry& found, near_reading const& of,
                  stored_facts const& is);

@@ -69,9 +69,8 @@ void cache_unstored::on_due(clock::time_point now) {
 }
 
 void cache_unstored::schedule() {
-  auto const due = answers_.due();
-  bool const is_news = due != clock::time_point::max() && !is_linked();
-  if (is_news) home_->store->timers().schedule(*this, due);
+  if (is_linked() || answers_.empty()) return;
+  home_->store->timers().schedule(*this, clock::now() + longest_unguarded);
 }
 
 }  // namespace herdlock::runtime

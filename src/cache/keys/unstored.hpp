@@ -32,7 +32,9 @@ class cache_unstored final : timed {
 
   /// `table` outlives this.
   cache_unstored(home_ptr home, algo::key_records& table)
-      : home_(std::move(home)), table_(table), answers_(table) {}
+      : home_(std::move(home)),
+        table_(table),
+        answers_(table, home_->options.bounds.max_known_bytes / 2) {}
   ~cache_unstored() override { timer_queue::remove(*this); }
 
   /// The answer to a call for the key in place of a load of this kind; null when there is none.
@@ -52,7 +54,7 @@ class cache_unstored final : timed {
   void erase(cache_key const& key);
   template <class Condition>
   void erase_if(Condition&& of_key) {
-    answers_.erase_if(of_key);
+    answers_.erase_if([&](algo::unstored_answer const& one) { return of_key(one.record->key()); });
   }
   /// Loads that began before now answer nobody any more.
   void fence() { answers_.fence(clock::now()); }
