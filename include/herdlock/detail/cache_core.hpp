@@ -16,6 +16,7 @@
 
 #include <herdlock/cache_options.hpp>
 #include <herdlock/cached.hpp>
+#include <herdlock/call_options.hpp>
 #include <herdlock/detail/async.hpp>
 #include <herdlock/hot_fleet.hpp>
 #include <herdlock/load_context.hpp>
@@ -133,6 +134,7 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   // The engine's.
   cache_key key;  ///< prefix included
   caller_wish wish;
+  call_options how{};
   bool answered = false;
   bool loads = false;        ///< its loader runs, and belongs to the flight that is named below
   bool missed = false;       ///< it is counted already
@@ -209,8 +211,8 @@ class cache_core {
   /// Runs a blocking loader of the cache's own on one of at most max_loads +
   /// max_loads_without_store threads.
   static void run_on(std::weak_ptr<runtime::loader_pool> const& pool, std::function<void()> work);
-  /// Whether calls with such a loader can be served by what this cache has.
-  failure check_call(loader_from whose, caller_wish wish = caller_wish::load) const;
+  /// Whether calls with such a loader and such options can be served by what this cache has.
+  failure check_call(loader_from whose, caller_wish wish, call_options const& how) const;
   /// For loading_here.
   void const* identity() const noexcept { return pool_.get(); }
   /// errc::load_failed when this thread is loading the key already.

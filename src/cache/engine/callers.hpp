@@ -5,6 +5,8 @@
 #include <boost/intrusive/list.hpp>
 #include <functional>
 #include <memory>
+#include <set>
+#include <utility>
 
 #include <herdlock/detail/cache_core.hpp>
 
@@ -54,13 +56,19 @@ class cache_callers final : private timed {
  private:
   void on_due(clock::time_point now) override;
   void warn_of_slow_loads();
+  /// The caller whose deadline is the next; null when nobody waits.
+  detail::cache_caller* next_due();
+  void schedule();
+  void stop_waiting(detail::cache_caller& caller);
 
   home_ptr const home_;
   std::shared_ptr<cache_keys> const keys_;
   std::shared_ptr<deliveries> deliveries_;
   ends_of_callers flights_;
-  // The callers are in the order of their deadlines, which is that of their coming.
+  // Callers with the cache's wait: the order of their coming is that of their deadlines.
   boost::intrusive::list<detail::cache_caller> waiting_;
+  // Callers with a wait of their own, by their deadlines.
+  std::set<std::pair<clock::time_point, detail::cache_caller*>> apart_;
   detail::loader_from const whose_;
   bool warned_ = false;
   bool closed_ = false;

@@ -37,7 +37,7 @@ void copies_at_hand::keep(detail::cache_caller& caller, found_entry const& entry
 
 void copies_at_hand::keep_softly(detail::cache_caller& caller, found_entry const& stale) {
   auto const now = clock::now();
-  auto const soft = home_->options.freshness.soft_timeout;
+  auto const soft = caller.how.soft_timeout.value_or(home_->options.freshness.soft_timeout);
   auto const* const before = static_cast<copy const*>(caller.copy.get());
   auto due = soft > limits::max_ttl ? std::nullopt : std::optional(now + soft);
   // The caller looks again, and has waited already.
