@@ -5,9 +5,8 @@
 namespace herdlock::algo {
 
 bool hot_places::becomes_hot(std::string_view key, std::uint64_t hash, hot_by how) {
-  auto const found = taken_.find(hash);
-  if (found != taken_.end()) {
-    (how == hot_by::fleet ? found->second.fleet : found->second.our_count) = true;
+  if (auto* const place = find(hash)) {
+    (how == hot_by::fleet ? place->fleet : place->our_count) = true;
     return false;
   }
   bool const others_are_first = taken_.size() >= most_ || !waiting_.empty();
@@ -18,23 +17,22 @@ bool hot_places::becomes_hot(std::string_view key, std::uint64_t hash, hot_by ho
   }
   // The fleet may have named it before.
   bool const by_fleet = stops_waiting(hash) || how == hot_by::fleet;
-  taken_.emplace(hash, reasons{.our_count = how == hot_by::our_count, .fleet = by_fleet});
+  taken_.emplace(hash, hot_place{.our_count = how == hot_by::our_count, .fleet = by_fleet});
   return true;
 }
 
-bool hot_places::cools(std::uint64_t hash, hot_by how) {
+std::optional<hot_place> hot_places::cools(std::uint64_t hash, hot_by how) {
   if (how == hot_by::fleet) stops_waiting(hash);
-  auto const found = taken_.find(hash);
-  if (found == taken_.end()) return false;
-  (how == hot_by::fleet ? found->second.fleet : found->second.our_count) = false;
-  if (found->second.our_count || found->second.fleet) return false;
-  taken_.erase(found);
-  return true;
+  auto* const place = find(hash);
+  if (!place) return std::nullopt;
+  (how == hot_by::fleet ? place->fleet : place->our_count) = false;
+  if (place->our_count || place->fleet) return std::nullopt;
+  return std::move(taken_.extract(hash).mapped());
 }
 
 std::optional<hot_places::named_key> hot_places::take_free() {
   if (waiting_.empty() || taken_.size() >= most_) return std::nullopt;
-  taken_.emplace(waiting_.front().hash, reasons{.our_count = false, .fleet = true});
+  taken_.emplace(waiting_.front().hash, hot_place{.our_count = false, .fleet = true});
   auto next = std::move(waiting_.front());
   waiting_.pop_front();
   in_line_.erase(next.hash);

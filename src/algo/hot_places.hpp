@@ -24,9 +24,20 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "algo/keep_tries.hpp"
+
 namespace herdlock::algo {
 
 enum class hot_by { our_count, fleet };
+
+/// A hot key in its place.
+struct hot_place {
+  bool our_count = false;
+  bool fleet = false;
+  std::string kept{};        ///< the key, once a value of it is kept
+  bool awaits_push = false;  ///< for a write of our own
+  keep_tries tries{};
+};
 
 class hot_places {
  public:
@@ -40,26 +51,26 @@ class hot_places {
 
   /// True when the key takes a place: it had none.
   bool becomes_hot(std::string_view key, std::uint64_t hash, hot_by how);
-  /// True when the key gives its place up.
-  bool cools(std::uint64_t hash, hot_by how);
+  /// The place that the key gives up, if it does.
+  std::optional<hot_place> cools(std::uint64_t hash, hot_by how);
   /// The key that takes a free place now; nothing if no place is free, or no key waits.
   std::optional<named_key> take_free();
 
-  bool has(std::uint64_t hash) const { return taken_.contains(hash); }
+  /// Null when the key has no place. Valid until it gives its place up.
+  hot_place* find(std::uint64_t hash) {
+    auto const found = taken_.find(hash);
+    return found == taken_.end() ? nullptr : &found->second;
+  }
   std::size_t taken() const noexcept { return taken_.size(); }
   std::size_t waiting() const noexcept { return waiting_.size(); }
 
  private:
-  struct reasons {
-    bool our_count = false;
-    bool fleet = false;
-  };
   using line = std::list<named_key>;
 
   bool stops_waiting(std::uint64_t hash);
 
   std::size_t most_;
-  std::unordered_map<std::uint64_t, reasons> taken_;
+  std::unordered_map<std::uint64_t, hot_place> taken_;
   line waiting_;
   std::unordered_map<std::uint64_t, line::iterator> in_line_;
 };

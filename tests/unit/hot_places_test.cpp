@@ -9,7 +9,7 @@ namespace {
 struct HotPlaces : testing::Test {
   static std::uint64_t hash(char key) { return static_cast<std::uint64_t>(key); }
   bool hot(char key, hot_by how) { return places.becomes_hot(std::string(1, key), hash(key), how); }
-  bool cools(char key, hot_by how) { return places.cools(hash(key), how); }
+  bool cools(char key, hot_by how) { return places.cools(hash(key), how).has_value(); }
   /// Of whoever takes a free place; empty: nobody.
   std::string next() {
     auto const taken = places.take_free();
@@ -25,7 +25,7 @@ TEST_F(HotPlaces, AKeyHasOnePlaceUntilNeitherCountSaysThatItIsHot) {
   EXPECT_EQ(places.taken(), 1u);
   EXPECT_FALSE(cools('a', hot_by::our_count)) << "the fleet reads it";
   EXPECT_TRUE(cools('a', hot_by::fleet));
-  EXPECT_FALSE(places.has(hash('a')));
+  EXPECT_FALSE(places.find(hash('a')));
   EXPECT_FALSE(cools('a', hot_by::fleet)) << "it has none";
 }
 
@@ -37,7 +37,7 @@ TEST_F(HotPlaces, AKeyThatTheFleetNamedWhileAllWereTakenHasTheNextFreeOne) {
   EXPECT_EQ(next(), "") << "all are taken";
   EXPECT_TRUE(cools('a', hot_by::our_count));
   EXPECT_EQ(next(), "x");
-  EXPECT_TRUE(places.has(hash('x')));
+  EXPECT_TRUE(places.find(hash('x')));
   EXPECT_EQ(places.waiting(), 0u);
   EXPECT_EQ(next(), "");
   EXPECT_TRUE(cools('x', hot_by::fleet)) << "as one that had its place at once";

@@ -79,7 +79,7 @@ void cache_hot::on_due(clock::time_point now) {
   fill_free_places();
   if (closed_) return;
   // A key that nobody reads any more cools.
-  if (!hot_.empty()) return home_->timers().schedule(*this, next_tick_);
+  if (places_.taken() != 0) return home_->timers().schedule(*this, next_tick_);
   if (!near_.on_hot) return;
   pause_ = core_->is_used() ? tick : std::min(2 * pause_, slow_tick);
   home_->timers().schedule(*this, now + (core_->known() != 0 ? pause_ : slow_tick));
@@ -89,22 +89,21 @@ void cache_hot::becomes_hot(std::string const& key, std::uint64_t hash, algo::ho
   if (closed_) return;
   bool const has_begun = places_.becomes_hot(key, hash, how);
   if (fleet_ && how == algo::hot_by::our_count) fleet_->hurry();
-  if (has_begun) begin(key, hash);
+  if (has_begun) begin(key);
 }
 
-void cache_hot::begin(std::string const& key, std::uint64_t hash) {
-  hot_.try_emplace(hash);
+void cache_hot::begin(std::string const& key) {
   if (entries_) entries_->hot(key);
   if (near_.on_hot) near_.on_hot();
   if (options_.on_hot) callbacks_.run([&] { options_.on_hot(key); });
 }
 
 void cache_hot::cools(std::string const& key, std::uint64_t hash, algo::hot_by how) {
-  if (closed_ || !places_.cools(hash, how)) return;
-  auto const gone = hot_.extract(hash);
+  if (closed_) return;
+  auto const gone = places_.cools(hash, how);
+  if (!gone) return;
   if (entries_) entries_->cooled(key);
-  bool const was_kept = !gone.empty() && !gone.mapped().key.empty();
-  if (near_.on_cooled && was_kept) near_.on_cooled(gone.mapped().key);
+  if (near_.on_cooled && !gone->kept.empty()) near_.on_cooled(gone->kept);
   if (options_.on_cooled) callbacks_.run([&] { options_.on_cooled(key); });
 }
 
@@ -114,39 +113,16 @@ void cache_hot::fill_free_places() {
     auto const next = places_.take_free();
     if (!next) return;
     try {
-      begin(next->key, next->hash);
+      begin(next->key);
     } catch (...) {
       core_->count_failed_callback();
     }
   }
 }
 
-cache_hot::hot_key_here* cache_hot::find(std::string_view key) {
-  if (hot_.empty()) return nullptr;
-  auto const at = hot_.find(core_->counter().id_of(key).hash);
-  return at == hot_.end() ? nullptr : &at->second;
-}
-
-bool cache_hot::may_try(std::string_view key, clock::time_point now) {
-  auto const* const here = find(key);
-  return here && here->tries.may_send(now);
-}
-
-std::uint64_t cache_hot::try_sent(std::string_view key, clock::time_point now) {
-  auto* const here = find(key);
-  return here ? here->tries.sent(now) : 0;
-}
-
-void cache_hot::try_answered(std::string_view key, std::uint64_t number) {
-  if (auto* const here = find(key)) here->tries.answered(number);
-}
-
-void cache_hot::try_again(std::string_view key) {
-  if (auto* const here = find(key)) here->tries.changed();
-}
-
-void cache_hot::name(std::string_view key) {
-  if (auto* const here = find(key)) here->key = key;
+algo::hot_place* cache_hot::find(std::string_view key) {
+  if (places_.taken() == 0) return nullptr;
+  return places_.find(core_->counter().id_of(key).hash);
 }
 
 std::vector<fleet_hot_key> cache_hot::fleet_top(std::size_t most) const {
@@ -174,7 +150,7 @@ void cache_hot::close() {
   if (fleet_) fleet_->close();
   if (entries_) entries_->close();
   timer_queue::remove(*this);
-  hot_.clear();
+  places_ = algo::hot_places(0);
 }
 
 }  // namespace herdlock::runtime

@@ -8,14 +8,12 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <herdlock/hot_keys.hpp>
 
 #include "algo/hot_places.hpp"
-#include "algo/keep_tries.hpp"
 #include "cache/fleet/hot_keys_core.hpp"
 #include "cache/fleet/keep.hpp"
 #include "cache/fleet/key_heat.hpp"
@@ -85,29 +83,17 @@ class cache_hot final : public key_heat,
   /// A load of ours has written the key, which is no change.
   void filled(std::string_view key);
   void changed(std::string_view key) override;
-  bool has(std::string_view key) override { return find(key) != nullptr; }
-  bool may_try(std::string_view key, clock::time_point now) override;
-  std::uint64_t try_sent(std::string_view key, clock::time_point now) override;
-  void try_answered(std::string_view key, std::uint64_t number) override;
-  void try_again(std::string_view key) override;
-  void name(std::string_view key) override;
+  algo::hot_place* find(std::string_view key) override;
   void close();
 
  private:
-  struct hot_key_here {
-    std::string key;           // once a value of it is kept
-    bool awaits_push = false;  // for a write of our own
-    algo::keep_tries tries;
-  };
-
   void on_due(clock::time_point now) override;
   void used(std::string_view key, algo::hot_uses uses, clock::time_point now);
   void becomes_hot(std::string const& key, std::uint64_t hash, algo::hot_by how);
   void cools(std::string const& key, std::uint64_t hash, algo::hot_by how);
   /// The key has a place now.
-  void begin(std::string const& key, std::uint64_t hash);
+  void begin(std::string const& key);
   void fill_free_places();
-  hot_key_here* find(std::string_view key);
 
   std::shared_ptr<store_core> const home_;
   hot_keys_options const options_;
@@ -117,9 +103,6 @@ class cache_hot final : public key_heat,
   std::shared_ptr<cache_fleet> fleet_;   // null when processes tell each other nothing
   std::shared_ptr<cache_keep> entries_;  // null when no rule is obeyed
   algo::hot_places places_;
-  // The keys that have a place, by the hash. Two keys of one hash would be hot together, which
-  // harms nobody.
-  std::unordered_map<std::uint64_t, hot_key_here> hot_;
   clock::time_point next_tick_{};
   milliseconds pause_ = tick;  // of the timer, while no key is hot
   bool closed_ = false;

@@ -10,6 +10,7 @@
 
 #include <herdlock/types.hpp>
 
+#include "algo/hot_places.hpp"
 #include "algo/rule_list.hpp"
 
 namespace herdlock::detail {
@@ -33,17 +34,8 @@ class key_heat {
   virtual ~key_heat() = default;
 
   virtual void keep_by(hot_keeper) {}
-  virtual bool has(std::string_view) { return false; }
-  /// Whether the key is hot, and a read of it may bring a value that can be kept.
-  virtual bool may_try(std::string_view, clock::time_point) { return false; }
-  /// Such a read is sent. Returns its number.
-  virtual std::uint64_t try_sent(std::string_view, clock::time_point) { return 0; }
-  /// To be called before the value is kept, if it is.
-  virtual void try_answered(std::string_view, std::uint64_t) {}
-  /// The value is kept, or a write of ours has ended.
-  virtual void try_again(std::string_view) {}
-  /// A value of the key is about to be kept. Throws std::bad_alloc.
-  virtual void name(std::string_view) {}
+  /// The place of a hot key; null for others. Valid in this event, until another call.
+  virtual algo::hot_place* find(std::string_view) { return nullptr; }
   /// The server says that somebody has written the key.
   virtual void changed(std::string_view) {}
   /// Any thread. The counter of hits that this object is not told of; null: nobody counts them.

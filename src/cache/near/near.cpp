@@ -121,7 +121,8 @@ bool cache_near::keeps(cache_key const& key) const {
 
 void cache_near::read(cache_key const& key, layout form,
                       std::function<void(result<near_read>)> done) {
-  auto const number = which_.try_sent(key, clock::now());
+  auto* const place = which_.place_of(key);
+  auto const number = place ? place->tries.sent(clock::now()) : 0;
   auto const stamp = std::make_shared<std::optional<algo::near_stamp>>();
   auto sending = [weak = weak_from_this(), stamp, key](link_id over) {
     auto const self = weak.lock();
@@ -133,7 +134,7 @@ void cache_near::read(cache_key const& key, layout form,
   };
   auto on_reply = [self = shared_from_this(), stamp, key, number,
                    done = std::move(done)](result<tracked_value> got) {
-    self->which_.try_answered(key, number);
+    if (auto* const hot = self->which_.place_of(key)) hot->tries.answered(number);
     if (got.has_error()) return done(std::move(got).error());
     std::optional<near_reading> reading;
     auto* const by = got->over ? find_link(self->links_, *got->over) : nullptr;
@@ -164,7 +165,7 @@ bool cache_near::insert(cache_key const& key, algo::near_entry const& how,
   if (closed_ || !own || !which_.has(*own)) return false;
   try {
     // First, since there may be no memory for it: whoever is told `false` may move from the value.
-    if (!which_.is_of_tag(*own)) heat_->name(*own);
+    if (auto* const place = which_.place_of(key)) place->kept = *own;
     bool const inserted = table_->insert(*own, how, std::move(what), clock::now());
     // The key may have been unpinned meanwhile, by another thread.
     if (inserted && !which_.has(*own)) table_->drop(*own, detail::near_drop::unwanted);

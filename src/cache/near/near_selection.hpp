@@ -49,7 +49,7 @@ class near_selection {
     if (is_of_tag(own_key)) return true;
     auto const ruled = ruled_of(own_key);
     if (ruled.denied) return false;
-    return stays(own_key, ruled) || heat_->has(own_key);
+    return stays(own_key, ruled) || heat_->find(own_key);
   }
   /// Whether a value of the key is kept also when the key is not hot.
   bool stays(std::string_view own_key) const { return stays(own_key, ruled_of(own_key)); }
@@ -60,37 +60,31 @@ class near_selection {
     if (is_of_tag(*its)) return true;
     auto const ruled = ruled_of(*its);
     if (ruled.denied) return false;
-    return stays(*its, ruled) || heat_->may_try(*its, now);
+    if (stays(*its, ruled)) return true;
+    auto const* const place = heat_->find(*its);
+    return place && place->tries.may_send(now);
   }
-  /// Such a read is sent. Returns its number.
-  std::uint64_t try_sent(cache_key const& key, clock::time_point now) {
-    auto const its = of_hot(key);
-    return its ? heat_->try_sent(*its, now) : 0;
-  }
-  void try_answered(cache_key const& key, std::uint64_t number) {
-    if (auto const its = of_hot(key)) heat_->try_answered(*its, number);
+  /// The place of a hot key; null for others.
+  algo::hot_place* place_of(cache_key const& key) const {
+    auto const its = own(key.str());
+    return its && !is_of_tag(*its) ? heat_->find(*its) : nullptr;
   }
   /// The value is kept, or a write of ours has ended.
-  void try_again(cache_key const& key) {
-    if (auto const its = of_hot(key)) heat_->try_again(*its);
+  void try_again(cache_key const& key) const {
+    if (auto* const place = place_of(key)) place->tries.changed();
   }
   /// Whether the key is hot, or treated as if it were.
   bool is_hot(cache_key const& key) const {
     auto const its = own(key.str());
     if (!its) return false;
     auto const ruled = ruled_of(*its);
-    return !ruled.denied && (ruled.pinned || heat_->has(*its));
+    return !ruled.denied && (ruled.pinned || heat_->find(*its));
   }
 
   pinned_keys pins;
 
  private:
   algo::hot_verdict ruled_of(std::string_view own_key) const { return rules_->of(own_key); }
-  /// Nothing for a key that cannot be hot.
-  std::optional<std::string_view> of_hot(cache_key const& key) const {
-    auto const its = own(key.str());
-    return its && !is_of_tag(*its) ? its : std::nullopt;
-  }
   bool stays(std::string_view own_key, algo::hot_verdict const& ruled) const {
     if (ruled.denied) return false;
     return ruled.pinned || mode_ == near_cache::all || pins.has(own_key);
