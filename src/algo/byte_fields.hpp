@@ -8,29 +8,15 @@
 
 namespace herdlock::algo {
 
-inline void add_bytes_of(std::string& out, std::uint64_t value, std::size_t bytes) {
-  for (std::size_t i = bytes; i-- > 0;) {
-    out += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
-  }
-}
+void add_bytes_of(std::string& out, std::uint64_t value, std::size_t bytes);
 
 /// Takes numbers and texts off the front of a text; nothing more once there was too little.
 class byte_reader {
  public:
   explicit byte_reader(std::string_view text) : rest_(text) {}
 
-  std::string_view text(std::size_t bytes) {
-    if (rest_.size() < bytes) good_ = false;
-    if (!good_) return {};
-    auto const taken = rest_.substr(0, bytes);
-    rest_.remove_prefix(bytes);
-    return taken;
-  }
-  std::uint64_t number(std::size_t bytes) {
-    std::uint64_t value = 0;
-    for (char const byte : text(bytes)) value = (value << 8) | static_cast<unsigned char>(byte);
-    return value;
-  }
+  std::string_view text(std::size_t bytes);
+  std::uint64_t number(std::size_t bytes);
   std::string_view rest() const noexcept { return good_ ? rest_ : std::string_view(); }
   bool good() const noexcept { return good_; }
   bool at_end() const noexcept { return good_ && rest_.empty(); }

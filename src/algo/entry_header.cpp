@@ -4,6 +4,8 @@
 #include <limits>
 #include <optional>
 
+#include "algo/byte_fields.hpp"
+
 namespace herdlock::algo {
 namespace {
 
@@ -11,27 +13,10 @@ constexpr char version_byte = header_beginning.back();
 constexpr std::size_t fixed_bytes = 50;
 constexpr std::size_t extensions_at = 48;
 
-template <class Number>
-void add_number(std::string& out, Number value) {
-  for (std::size_t i = sizeof(Number); i-- > 0;) {
-    out += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
-  }
-}
-
-template <class Number>
-Number take_number(std::string_view& rest) {
-  Number value = 0;
-  for (std::size_t i = 0; i < sizeof(Number); ++i) {
-    value = static_cast<Number>((value << 8) | static_cast<unsigned char>(rest[i]));
-  }
-  rest.remove_prefix(sizeof(Number));
-  return value;
-}
-
 // Times of the store and lengths of time. One that our clock cannot count in ns is damage.
 template <class Duration>
-std::optional<Duration> take_time(std::string_view& rest) {
-  auto const count = take_number<std::uint64_t>(rest);
+std::optional<Duration> take_time(byte_reader& from) {
+  auto const count = from.number(8);
   if (count > std::uint64_t(std::numeric_limits<std::int64_t>::max() / 2000)) return std::nullopt;
   return Duration(static_cast<std::int64_t>(count));
 }
@@ -58,13 +43,13 @@ std::string encode_header(entry_header const& header, std::uint64_t payload_byte
   out += header.state == header_state::expired ? stale_mark : 'f';
   out += header.content == header_content::nothing ? 'n' : 'v';
   out += '\0';
-  add_number(out, static_cast<std::uint64_t>(header.created.count()));
+  add_bytes_of(out, static_cast<std::uint64_t>(header.created.count()), 8);
   constexpr std::int64_t longest = std::numeric_limits<std::uint32_t>::max();
-  add_number(out, static_cast<std::uint32_t>(std::min(header.load_time.count(), longest)));
-  add_number(out, static_cast<std::uint64_t>(header.ttl.count()));
-  add_number(out, static_cast<std::uint64_t>(header.grace.count()));
-  add_number(out, payload_bytes);
-  add_number(out, static_cast<std::uint16_t>(header.extensions.size()));
+  add_bytes_of(out, static_cast<std::uint64_t>(std::min(header.load_time.count(), longest)), 4);
+  add_bytes_of(out, static_cast<std::uint64_t>(header.ttl.count()), 8);
+  add_bytes_of(out, static_cast<std::uint64_t>(header.grace.count()), 8);
+  add_bytes_of(out, payload_bytes, 8);
+  add_bytes_of(out, header.extensions.size(), 2);
   out += header.extensions;
   return out;
 }
@@ -80,16 +65,16 @@ std::variant<decoded_header, header_fault> decode_header(std::string_view entry)
   if (entry.size() < fixed_bytes) return header_fault::cut_short;
   auto const state = state_of(rest[1]);
   auto const content = content_of(rest[2]);
-  rest.remove_prefix(4);
-  auto const created = take_time<std::chrono::microseconds>(rest);
-  milliseconds const load_time{take_number<std::uint32_t>(rest)};
-  auto const ttl = take_time<milliseconds>(rest);
-  auto const grace = take_time<milliseconds>(rest);
-  auto const payload = take_number<std::uint64_t>(rest);
-  auto const extensions = take_number<std::uint16_t>(rest);
+  byte_reader from(rest.substr(4));
+  auto const created = take_time<std::chrono::microseconds>(from);
+  milliseconds const load_time(static_cast<milliseconds::rep>(from.number(4)));
+  auto const ttl = take_time<milliseconds>(from);
+  auto const grace = take_time<milliseconds>(from);
+  auto const payload = from.number(8);
+  auto const extensions = from.text(from.number(2));
   if (!state || !content || !created || !ttl || !grace) return header_fault::damaged;
-  if (rest.size() < extensions) return header_fault::cut_short;
-  std::size_t const bytes = fixed_bytes + extensions;
+  if (!from.good()) return header_fault::cut_short;
+  std::size_t const bytes = fixed_bytes + extensions.size();
   if (payload != other_fields && payload != entry.size() - bytes) {
     return payload > entry.size() - bytes ? header_fault::cut_short : header_fault::damaged;
   }
@@ -99,7 +84,7 @@ std::variant<decoded_header, header_fault> decode_header(std::string_view entry)
                          .load_time = load_time,
                          .ttl = *ttl,
                          .grace = *grace,
-                         .extensions = std::string(rest.substr(0, extensions))},
+                         .extensions = std::string(extensions)},
                         bytes};
 }
 
@@ -116,8 +101,8 @@ bool has_extensions(std::string_view entry) noexcept {
 
 std::string_view behind_header(std::string_view entry) noexcept {
   if (!entry.starts_with(header_beginning) || entry.size() < fixed_bytes) return entry;
-  auto extensions = entry.substr(extensions_at, fixed_bytes - extensions_at);
-  return entry.substr(std::min(fixed_bytes + take_number<std::uint16_t>(extensions), entry.size()));
+  auto const extensions = byte_reader(entry.substr(extensions_at)).number(2);
+  return entry.substr(std::min(fixed_bytes + extensions, entry.size()));
 }
 
 }  // namespace herdlock::algo

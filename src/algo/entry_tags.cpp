@@ -1,6 +1,6 @@
 #include "algo/entry_tags.hpp"
 
-#include <utility>
+#include "algo/byte_fields.hpp"
 
 namespace herdlock::algo {
 namespace {
@@ -8,41 +8,13 @@ namespace {
 constexpr char kind_of_tags = 't';
 constexpr std::size_t generations_bytes = 16;
 
-void add_number(std::string& out, std::uint64_t value, std::size_t bytes) {
-  for (std::size_t i = bytes; i-- > 0;) {
-    out += static_cast<char>(static_cast<unsigned char>(value >> (8 * i)));
-  }
-}
-
-// Takes them off the front. Nothing, of either, when there are not so many.
-std::optional<std::string_view> take_bytes(std::string_view& rest, std::size_t bytes) {
-  if (rest.size() < bytes) return std::nullopt;
-  auto const taken = rest.substr(0, bytes);
-  rest.remove_prefix(bytes);
-  return taken;
-}
-
-std::optional<std::uint64_t> take_number(std::string_view& rest, std::size_t bytes) {
-  auto const taken = take_bytes(rest, bytes);
-  if (!taken) return std::nullopt;
-  std::uint64_t value = 0;
-  for (char const byte : *taken) value = (value << 8) | static_cast<unsigned char>(byte);
-  return value;
-}
-
-// The bytes behind their length, which has two bytes.
-std::optional<std::string_view> take_counted(std::string_view& rest) {
-  auto const length = take_number(rest, 2);
-  return length ? take_bytes(rest, *length) : std::nullopt;
-}
-
 bool take_tags(std::string_view body, std::vector<entry_tag>& into) {
-  while (!body.empty()) {
-    auto const name = take_counted(body);
-    auto const numbers = name ? take_bytes(body, generations_bytes) : std::nullopt;
-    auto const made_in = numbers ? decode_generations(*numbers) : std::nullopt;
-    if (!made_in || name->empty() || into.size() >= limits::max_tags) return false;
-    into.push_back({std::string(*name), *made_in});
+  byte_reader from(body);
+  while (!from.at_end()) {
+    auto const name = from.text(from.number(2));
+    auto const made_in = decode_generations(from.text(generations_bytes));
+    if (!made_in || name.empty() || into.size() >= limits::max_tags) return false;
+    into.push_back({std::string(name), *made_in});
   }
   return true;
 }
@@ -53,39 +25,39 @@ std::string encode_tags(std::vector<entry_tag> const& tags) {
   if (tags.empty()) return {};
   std::string body;
   for (auto const& one : tags) {
-    add_number(body, one.name.size(), 2);
+    add_bytes_of(body, one.name.size(), 2);
     body += one.name;
     body += encode_generations(one.made_in);
   }
   std::string out(1, kind_of_tags);
-  add_number(out, body.size(), 2);
+  add_bytes_of(out, body.size(), 2);
   return out + body;
 }
 
 std::optional<std::vector<entry_tag>> decode_tags(std::string_view extensions) {
   std::vector<entry_tag> tags;
-  while (!extensions.empty()) {
-    char const kind = extensions.front();
-    extensions.remove_prefix(1);
-    auto const body = take_counted(extensions);
-    if (!body) return std::nullopt;
-    if (kind == kind_of_tags && !take_tags(*body, tags)) return std::nullopt;
+  byte_reader from(extensions);
+  while (!from.at_end()) {
+    bool const is_of_tags = from.number(1) == kind_of_tags;
+    auto const body = from.text(from.number(2));
+    if (!from.good()) return std::nullopt;
+    if (is_of_tags && !take_tags(body, tags)) return std::nullopt;
   }
   return tags;
 }
 
 std::string encode_generations(tag_generations const& of_tag) {
   std::string out;
-  add_number(out, of_tag.lives, 8);
-  add_number(out, of_tag.is_fresh, 8);
+  add_bytes_of(out, of_tag.lives, 8);
+  add_bytes_of(out, of_tag.is_fresh, 8);
   return out;
 }
 
 std::optional<tag_generations> decode_generations(std::string_view value) {
-  if (value.size() != generations_bytes) return std::nullopt;
-  auto const lives = take_number(value, 8);
-  auto const is_fresh = take_number(value, 8);
-  return tag_generations{*lives, *is_fresh};
+  byte_reader from(value);
+  tag_generations const all{from.number(8), from.number(8)};
+  if (!from.at_end()) return std::nullopt;
+  return all;
 }
 
 }  // namespace herdlock::algo

@@ -7,10 +7,10 @@ import sys
 
 from mutants import Machine, run
 
-FLEET = Machine(("fleet_pace", "fleet_report", "heat", "hot_fleet"),
+FLEET = Machine(("byte_fields", "fleet_pace", "fleet_report", "heat", "hot_fleet"),
                 ("hot_fleet_test", "hot_fleet_room_test", "fleet_report_test"))
-COLLECTOR = Machine(("fleet_collector", "fleet_list", "fleet_pace", "fleet_report", "heat",
-                     "hot_fleet"),
+COLLECTOR = Machine(("byte_fields", "fleet_collector", "fleet_list", "fleet_pace",
+                     "fleet_report", "heat", "hot_fleet"),
                     ("fleet_collector_test", "fleet_list_test"))
 FOLLOWER = Machine(("fleet_list", "fleet_report", "list_follower"), ("list_follower_test",))
 KEEPER = Machine(("entry_keeper",), ("entry_keeper_test",))

@@ -8,7 +8,7 @@ import sys
 from mutants import Machine, run
 
 TAGS = Machine(("tag_check", "entry_tags"), ("tag_check_test",))
-BYTES = Machine(("entry_tags", "entry_header"), ("entry_tags_test",))
+BYTES = Machine(("byte_fields", "entry_tags", "entry_header"), ("entry_tags_test",))
 
 # what goes wrong, where, the text, its replacement, the test that sees it
 MUTANTS = [
@@ -71,14 +71,14 @@ MUTANTS = [
      "16) hand_.step(known_,",
      "TagCheckBound.EachNewTagLooksAtFewOfTheOthers"),
     ("an unknown extension makes an entry unreadable", BYTES,
-     "kind == kind_of_tags && !take_tags(*body, tags)", "!take_tags(*body, tags)",
+     "is_of_tags && !take_tags(body, tags)", "!take_tags(body, tags)",
      "EntryTags.AnExtensionThatIsNotKnownIsSkipped"),
     ("more tags than an entry can have are read", BYTES,
      " || into.size() >= limits::max_tags", "",
      "EntryTags.AsManyAndAsLongOnesAsAreAllowedFitIntoAHeader"),
     ("a name is read beyond its end", BYTES,
-     "if (rest.size() < bytes) return std::nullopt;",
-     "if (rest.size() < bytes) return rest;",
+     "if (rest_.size() < bytes) good_ = false;",
+     "bytes = std::min(bytes, rest_.size());",
      "EntryTags.WhatIsCutOrDamagedIsNotRead"),
 ]
 
