@@ -1,11 +1,10 @@
-#include <algorithm>
 #include <atomic>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/prefer.hpp>
-#include <condition_variable>
+#include <herdlock/detail/awaited.hpp>
 #include <herdlock/keyed_mutex.hpp>
-#include <mutex>
+#include <optional>
 
 #include "local/keyed_mutex_core.hpp"
 
@@ -20,37 +19,15 @@ class thread_waiter final : public keyed_mutex_waiter {
   bool claim() noexcept override { return true; }
   void passed_over() noexcept override {}
 
-  void granted(keyed_mutex_entry& entry) noexcept override {
-    // Notified under the mutex: the moment it is free, the other thread may be gone, and this
-    // object with it.
-    std::lock_guard hold(mutex_);
-    entry_ = &entry;
-    turn_.notify_one();
-  }
+  void granted(keyed_mutex_entry& entry) noexcept override { entry_.bring(&entry); }
 
-  keyed_mutex_entry& wait() {
-    std::unique_lock hold(mutex_);
-    turn_.wait(hold, [this] { return entry_ != nullptr; });
-    return *entry_;
-  }
-
-  // Null when the deadline has passed. Looks up from its sleep now and then: the clock of the
-  // condition variable stands still in a suspended machine, ours does not.
-  keyed_mutex_entry* wait_until(clock::time_point deadline) {
-    constexpr clock::duration nap = std::chrono::seconds(10);
-    std::unique_lock hold(mutex_);
-    while (!entry_) {
-      auto const left = deadline - clock::now();
-      if (left <= clock::duration::zero()) return nullptr;
-      turn_.wait_for(hold, std::min(left, nap));
-    }
-    return entry_;
+  // Null when the deadline has passed.
+  keyed_mutex_entry* wait(std::optional<clock::time_point> deadline = std::nullopt) {
+    return entry_.wait(deadline);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable turn_;
-  keyed_mutex_entry* entry_ = nullptr;
+  awaited<keyed_mutex_entry*> entry_;
 };
 
 using guard_handler = handler<keyed_mutex::guard>;
@@ -150,7 +127,7 @@ keyed_mutex::guard keyed_mutex::lock(std::string_view key) {
   detail::thread_waiter waiter;
   auto const reply = core_->enqueue(key, waiter);
   if (reply.outcome == detail::enqueue_outcome::refused) throw error(core_->refusal(key));
-  return core_->make_guard(reply.entry ? *reply.entry : waiter.wait());
+  return core_->make_guard(reply.entry ? *reply.entry : *waiter.wait());
 }
 
 std::optional<keyed_mutex::guard> keyed_mutex::try_lock(std::string_view key) {
@@ -166,10 +143,10 @@ std::optional<keyed_mutex::guard> keyed_mutex::try_lock_until(std::string_view k
   auto const reply = core_->enqueue(key, waiter);
   if (reply.outcome == detail::enqueue_outcome::refused) throw error(core_->refusal(key));
   if (reply.entry) return core_->make_guard(*reply.entry);
-  if (auto* entry = waiter.wait_until(deadline)) return core_->make_guard(*entry);
+  if (auto* entry = waiter.wait(deadline)) return core_->make_guard(*entry);
   if (core_->remove(key, waiter)) return std::nullopt;
   // The key was handed to us as the deadline passed; giving it away would only cost the next.
-  return core_->make_guard(waiter.wait());
+  return core_->make_guard(*waiter.wait());
 }
 
 void keyed_mutex::start_lock(detail::keyed_mutex_core& core, std::string_view key,

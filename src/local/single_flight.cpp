@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <herdlock/detail/single_flight_core.hpp>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,26 +11,6 @@
 namespace herdlock {
 inline namespace v0 {
 namespace detail {
-
-void thread_joiner::settle(erased_outcome outcome) {
-  std::lock_guard hold(mutex_);
-  outcome_ = std::move(outcome);
-  settled_.notify_one();
-}
-
-erased_outcome thread_joiner::wait(std::optional<clock::time_point> deadline) {
-  // The condition variable's clock stands still in a suspended machine, ours does not: look again
-  // from time to time.
-  constexpr clock::duration recheck = std::chrono::seconds(10);
-  std::unique_lock hold(mutex_);
-  while (!outcome_) {
-    clock::duration const left = deadline ? *deadline - clock::now() : recheck;
-    if (left <= clock::duration::zero()) return nullptr;
-    settled_.wait_for(hold, std::min(left, recheck));
-  }
-  return outcome_;
-}
-
 namespace {
 
 // The flights that take new joiners.

@@ -2,14 +2,14 @@
 // told. Outcomes pass through as shared pointers to an unknown type. Thread-safe.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string_view>
+#include <utility>
 
+#include <herdlock/detail/awaited.hpp>
 #include <herdlock/error.hpp>
 #include <herdlock/types.hpp>
 
@@ -52,14 +52,12 @@ class flight_joiner {
 /// A joiner that is a blocked thread.
 class thread_joiner final : public flight_joiner {
  public:
-  void settle(erased_outcome outcome) override;
+  void settle(erased_outcome outcome) override { outcome_.bring(std::move(outcome)); }
   /// Null when the deadline passed first.
-  erased_outcome wait(std::optional<clock::time_point> deadline);
+  erased_outcome wait(std::optional<clock::time_point> deadline) { return outcome_.wait(deadline); }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable settled_;
-  erased_outcome outcome_;
+  awaited<erased_outcome> outcome_;
 };
 
 struct flight_entry {
