@@ -7,22 +7,6 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
-void keyed_mutex_entry::push_back(keyed_mutex_waiter& waiter) noexcept {
-  waiter.queued_for = this;
-  waiter.previous = last;
-  waiter.next = nullptr;
-  (last ? last->next : first) = &waiter;
-  last = &waiter;
-  ++waiting;
-}
-
-void keyed_mutex_entry::remove(keyed_mutex_waiter& waiter) noexcept {
-  (waiter.previous ? waiter.previous->next : first) = waiter.next;
-  (waiter.next ? waiter.next->previous : last) = waiter.previous;
-  waiter.queued_for = nullptr;
-  --waiting;
-}
-
 key_table::key_table(keyed_mutex_entry& first_spare, key_shard& shard) noexcept
     : spare_(&first_spare), spares_(1), home_(&first_spare), shard_(&shard) {
   first_spare.shard = shard_;

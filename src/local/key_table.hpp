@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <boost/intrusive/list.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <herdlock/keyed_mutex.hpp>
@@ -18,7 +19,7 @@ namespace detail {
 struct key_shard;
 
 // One caller in the queue of a key: a thread, or a handler.
-struct keyed_mutex_waiter {
+struct keyed_mutex_waiter : boost::intrusive::list_base_hook<> {
   // Called under the shard's lock. False when the caller is giving up at this very moment; its
   // canceller, who claimed it first, then answers it.
   virtual bool claim() noexcept = 0;
@@ -26,10 +27,6 @@ struct keyed_mutex_waiter {
   virtual void passed_over() noexcept = 0;
   // Called without the lock, once, after a successful claim.
   virtual void granted(keyed_mutex_entry& entry) noexcept = 0;
-
-  keyed_mutex_waiter* previous = nullptr;
-  keyed_mutex_waiter* next = nullptr;
-  keyed_mutex_entry* queued_for = nullptr;  // null when not in a queue
 
  protected:
   ~keyed_mutex_waiter() = default;
@@ -41,17 +38,13 @@ struct alignas(64) keyed_mutex_entry {
   keyed_mutex_entry* next = nullptr;  // in the bucket, or among the spares
   std::uint64_t hash = 0;
   std::size_t key_bytes = 0;
-  keyed_mutex_waiter* first = nullptr;
-  keyed_mutex_waiter* last = nullptr;
-  std::size_t waiting = 0;
+  boost::intrusive::list<keyed_mutex_waiter> waiters;
   std::unique_ptr<char[]> long_key;
   std::array<char, keyed_mutex::inline_key_bytes> short_key;
 
   std::string_view key() const noexcept {
     return {long_key ? long_key.get() : short_key.data(), key_bytes};
   }
-  void push_back(keyed_mutex_waiter& waiter) noexcept;
-  void remove(keyed_mutex_waiter& waiter) noexcept;
 };
 
 class key_table {

@@ -40,12 +40,12 @@ enqueue_reply keyed_mutex_core::enqueue(std::string_view key, keyed_mutex_waiter
   key_shard& shard = shard_of(code);
   std::lock_guard hold(shard.lock);
   keyed_mutex_entry* entry = shard.keys.find(key, code);
-  if (entry && entry->waiting >= shard.max_waiters) {
+  if (entry && entry->waiters.size() >= shard.max_waiters) {
     // Claimed here, so that a cancellation at this moment does not answer as well.
     return {waiter.claim() ? enqueue_outcome::refused : enqueue_outcome::gave_up};
   }
   if (entry) {
-    entry->push_back(waiter);
+    entry->waiters.push_back(waiter);
     return {enqueue_outcome::queued};
   }
   entry = &shard.keys.insert(key, code);
@@ -56,9 +56,12 @@ enqueue_reply keyed_mutex_core::enqueue(std::string_view key, keyed_mutex_waiter
 }
 
 bool keyed_mutex_core::remove(std::string_view key, keyed_mutex_waiter& waiter) noexcept {
-  std::lock_guard hold(shard_of(hash(key)).lock);
-  if (!waiter.queued_for) return false;
-  waiter.queued_for->remove(waiter);
+  std::uint64_t const code = hash(key);
+  key_shard& shard = shard_of(code);
+  std::lock_guard hold(shard.lock);
+  if (!waiter.is_linked()) return false;
+  auto& others = shard.keys.find(key, code)->waiters;
+  others.erase(others.iterator_to(waiter));
   return true;
 }
 
@@ -68,9 +71,9 @@ void keyed_mutex_core::release(keyed_mutex_entry& entry) noexcept {
   {
     key_shard& shard = *entry.shard;
     std::lock_guard hold(shard.lock);
-    while (!next && entry.first) {
-      keyed_mutex_waiter& head = *entry.first;
-      entry.remove(head);
+    while (!next && !entry.waiters.empty()) {
+      keyed_mutex_waiter& head = entry.waiters.front();
+      entry.waiters.pop_front();
       // 1. the canceller claims the waiter; 2. we get here before it takes the waiter out of the
       // queue. The key goes on to the next.
       if (head.claim()) {
@@ -89,7 +92,7 @@ std::size_t keyed_mutex_core::waiting(std::string_view key) noexcept {
   key_shard& shard = shard_of(code);
   std::lock_guard hold(shard.lock);
   keyed_mutex_entry* entry = shard.keys.find(key, code);
-  return entry ? entry->waiting : 0;
+  return entry ? entry->waiters.size() : 0;
 }
 
 failure keyed_mutex_core::refusal(std::string_view key) const {
