@@ -1,5 +1,4 @@
 #include "cache/near/near.hpp"
-#include "cache/near/near_sweep.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -196,12 +195,11 @@ void cache_near::open() {
     return self && self->table_->find_record(key, clock::now());
   };
   heat_->keep_by({std::move(on_hot), std::move(on_cooled), std::move(keeps)});
-  auto const sweep = std::make_shared<near_sweep>(home_->executor(), table_);
-  rules_->follow([weak = weak_from_this(), sweep] {
+  rules_->follow([weak = weak_from_this()] {
     auto const self = weak.lock();
     if (!self) return;
     if (self->rules_->have_pins()) self->listen();
-    sweep->start(self->which_, self);
+    self->upkeep_->judge_all(self->which_, self);
   });
   if (asked_for_) listen();
 }

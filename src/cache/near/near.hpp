@@ -1,6 +1,7 @@
 // The near cache of one cache: its table, and what drives its machine (algo/near_machine.hpp).
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,7 +18,6 @@
 #include "cache/near/near_selection.hpp"
 #include "cache/near/near_table.hpp"
 #include "cache/near/near_upkeep.hpp"
-#include "cache/near/waiting_fences.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/store_core.hpp"
 
@@ -47,6 +47,47 @@ inline detail::cache_answer answer_of(detail::near_hit hit) noexcept {
 struct near_link {
   algo::near_connection connection;
   std::uint64_t pushes = 0;
+};
+
+/// The calls that wait until every write of before is known here. They wait in the order of their
+/// numbers, at most `most`. On the executor; handlers run in an event of their own.
+class waiting_fences {
+ public:
+  waiting_fences(boost::asio::any_io_executor executor, std::size_t most)
+      : executor_(std::move(executor)), most_(most) {}
+
+  bool full() const noexcept { return waiting_.size() >= most_; }
+  std::size_t most() const noexcept { return most_; }
+  /// The number is not below those before. The calls of one number pass together.
+  void add(std::uint64_t number, handler<void> done) {
+    waiting_.push_back({number, std::move(done)});
+  }
+  /// The fences up to the number complete.
+  void pass(std::uint64_t number) {
+    while (!waiting_.empty() && waiting_.front().number <= number) {
+      detail::post_result<void>(executor_, take_first(), boost::system::in_place_value);
+    }
+  }
+  /// All fences complete with this error.
+  void end(failure const& why) {
+    while (!waiting_.empty()) detail::post_result<void>(executor_, take_first(), why);
+  }
+
+ private:
+  struct waiting {
+    std::uint64_t number;
+    handler<void> done;
+  };
+
+  handler<void> take_first() {
+    auto done = std::move(waiting_.front().done);
+    waiting_.pop_front();
+    return done;
+  }
+
+  boost::asio::any_io_executor executor_;
+  std::size_t most_;
+  std::deque<waiting> waiting_;
 };
 
 /// Keys are without the prefix where any thread may call, and with it on the executor.

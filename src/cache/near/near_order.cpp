@@ -8,10 +8,9 @@ namespace detail {
 
 void near_order::remove(near_record& record) noexcept {
   auto const at = records_.iterator_to(record);
-  if (hand_ == at) step(hand_);
-  if (broom_ == at) step(broom_);
-  if (user_ == at) step(user_);
-  if (judge_ == at) step(judge_);
+  for (auto* const each : {&hand_, &broom_, &user_, &judge_}) {
+    if (*each == at) step(*each);
+  }
   records_.erase(at);
 }
 
@@ -32,24 +31,24 @@ near_record& near_order::victim(clock::time_point now) noexcept {
   return step(hand_);
 }
 
-near_record* near_order::next_gone(clock::time_point now, std::size_t& looks) noexcept {
-  for (; looks != 0 && !records_.empty(); --looks) {
-    near_record& one = step(broom_);
-    if (!one.gone(now)) continue;
+template <class Condition>
+near_record* near_order::next_that(list::iterator& at, std::size_t& looks,
+                                   Condition holds) noexcept {
+  while (looks != 0 && !records_.empty()) {
     --looks;
-    return &one;
+    near_record& one = step(at);
+    if (holds(one)) return &one;
   }
   return nullptr;
 }
 
+near_record* near_order::next_gone(clock::time_point now, std::size_t& looks) noexcept {
+  return next_that(broom_, looks, [now](near_record& one) { return one.gone(now); });
+}
+
 near_record* near_order::next_used(clock::time_point now, std::size_t& looks) noexcept {
-  for (; looks != 0 && !records_.empty(); --looks) {
-    near_record& one = step(user_);
-    if (one.gone(now) || !one.take_use()) continue;
-    --looks;
-    return &one;
-  }
-  return nullptr;
+  return next_that(user_, looks,
+                   [now](near_record& one) { return !one.gone(now) && one.take_use(); });
 }
 
 }  // namespace detail

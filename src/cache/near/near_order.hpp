@@ -57,6 +57,8 @@ class near_order {
       near_record, boost::intrusive::member_hook<near_record, near_hook, &near_record::in_order>>;
 
   near_record& step(list::iterator& at) noexcept;
+  template <class Condition>
+  near_record* next_that(list::iterator& at, std::size_t& looks, Condition holds) noexcept;
 
   list records_;
   // Each is at the record that comes next; end() for the oldest.

@@ -32,7 +32,6 @@
 #include <vector>
 
 #include "algo/near_actions.hpp"
-#include "cache/near/left_values.hpp"
 #include "cache/near/near_order.hpp"
 #include "cache/near/near_record.hpp"
 #include "cache/near/near_thread_cache.hpp"
@@ -102,6 +101,32 @@ struct near_table_counts {
   std::size_t bytes = 0;
   /// The earliest end of what is trusted until some time; nothing is: nothing.
   std::optional<clock::time_point> trusted_until{};
+};
+
+/// The values that left a near cache because they had changed: so it is seen that one comes back as
+/// it was. Of the keys that left last; two of them may want the same room, and the later one has
+/// it.
+class left_values {
+ public:
+  static constexpr std::size_t most = 512;
+
+  /// The key and the value, by their hashes, have left. A value of 0 is not known.
+  void left(std::uint64_t key, std::uint64_t value) noexcept { room_of(key) = {key, value}; }
+  /// Whether the key left with this value; told once.
+  bool comes_back(std::uint64_t key, std::uint64_t value) noexcept {
+    one& last = room_of(key);
+    if (last.key != key) return false;
+    return value != 0 && std::exchange(last, {}).value == value;
+  }
+
+ private:
+  struct one {
+    std::uint64_t key = 0;
+    std::uint64_t value = 0;
+  };
+  one& room_of(std::uint64_t key) noexcept { return all_[key % most]; }
+
+  std::array<one, most> all_{};
 };
 
 class near_table {

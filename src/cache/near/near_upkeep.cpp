@@ -76,4 +76,29 @@ void near_upkeep::touch(clock::time_point now) {
   }
 }
 
+void near_upkeep::judge_all(near_selection const& which, std::weak_ptr<void> owner) {
+  left_to_judge_ = table_->judge_all();
+  if (left_to_judge_ != 0 && !std::exchange(judging_, true)) judge_some(which, owner);
+}
+
+void near_upkeep::judge_some(near_selection const& which, std::weak_ptr<void> const& owner) {
+  constexpr std::size_t keys_of_a_step = 256;
+  auto const alive = owner.lock();
+  if (!alive) return;
+  auto const some = std::min(left_to_judge_, keys_of_a_step);
+  left_to_judge_ -= some;
+  try {
+    for (auto const& key : table_->next_keys(some)) {
+      if (!which.has(key)) table_->drop(key, detail::near_drop::unwanted);
+    }
+  } catch (std::bad_alloc const&) {
+    left_to_judge_ = 0;
+    table_->clear();
+  }
+  judging_ = left_to_judge_ != 0;
+  if (!judging_) return;
+  asio::post(home_->executor(),
+             [self = shared_from_this(), &which, owner] { self->judge_some(which, owner); });
+}
+
 }  // namespace herdlock::runtime

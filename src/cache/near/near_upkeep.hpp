@@ -7,6 +7,7 @@
 
 #include <herdlock/types.hpp>
 
+#include "cache/near/near_selection.hpp"
 #include "cache/near/near_table.hpp"
 #include "runtime/cache_counters.hpp"
 #include "runtime/store_core.hpp"
@@ -27,6 +28,11 @@ class near_upkeep final : public timed, public std::enable_shared_from_this<near
   ~near_upkeep() override { timer_queue::remove(*this); }
 
   void open();
+  /// Drops what may not stay of all entries that are there now, also when that is under way: later
+  /// ones are judged when they come. In steps: with many entries and many rules it takes longer
+  /// than others should have to wait. `which` belongs to `owner`, without which it ends. Without
+  /// memory to find them nothing stays.
+  void judge_all(near_selection const& which, std::weak_ptr<void> owner);
   void close();
 
  private:
@@ -34,6 +40,7 @@ class near_upkeep final : public timed, public std::enable_shared_from_this<near
   void sweep(clock::time_point now);
   void ask_for_evictions();
   void touch(clock::time_point now);
+  void judge_some(near_selection const& which, std::weak_ptr<void> const& owner);
 
   std::shared_ptr<store_core> home_;
   std::shared_ptr<detail::near_table> table_;
@@ -41,6 +48,8 @@ class near_upkeep final : public timed, public std::enable_shared_from_this<near
   std::string prefix_;
   std::optional<milliseconds> interval_;  // in which each entry is touched once; nothing: never
   bool touching_ = false;
+  std::size_t left_to_judge_ = 0;
+  bool judging_ = false;
   bool closed_ = false;
 };
 
