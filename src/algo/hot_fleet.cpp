@@ -92,25 +92,23 @@ heat_look hot_fleet::look_at(key_sum const* sum) const noexcept {
           .written_too_often = limits_.is_written_too_often({sum->low, sum->writes}, 0.5)};
 }
 
-std::vector<fleet_change> hot_fleet::advance(clock::time_point now) {
+std::vector<fleet_change> hot_fleet::advance(clock::time_point now,
+                                             std::optional<clock::duration> silence) {
   std::erase_if(members_, [&, processes = members_.size()](auto const& each) {
     member const& one = each.second;
     auto const sent = one.bytes - bytes_around;
-    bool const is_gone =
-        now - one.heard >= fleet_pace::silence(processes, sent, thresholds_.silence);
+    auto const by_pace = fleet_pace::silence(processes, sent, thresholds_.silence);
+    bool const is_gone = now - one.heard >= silence.value_or(by_pace);
     if (is_gone) bytes_ -= one.bytes;
     return is_gone;
   });
-  return look(now);
-}
-
-std::vector<fleet_change> hot_fleet::advance(clock::time_point now, clock::duration silence) {
-  std::erase_if(members_, [&](auto const& each) {
-    bool const is_gone = now - each.second.heard >= silence;
-    if (is_gone) bytes_ -= each.second.bytes;
-    return is_gone;
-  });
-  return look(now);
+  std::vector<fleet_change> changes;
+  auto const sums = sum_up();
+  hot_time const at{now, now - std::exchange(looked_, now)};
+  find_cooled(sums, at, changes);
+  forget_calmest();
+  find_hot(sums, at, changes);
+  return changes;
 }
 
 void hot_fleet::take_over(std::vector<fleet_sum> const& keys, clock::time_point now) {
@@ -121,16 +119,6 @@ void hot_fleet::take_over(std::vector<fleet_sum> const& keys, clock::time_point 
     made = {.state = {}, .since = now, .by_sums = true, .was_low = true, .low = one.low};
     made.state.take_over_hot(limits_);
   }
-}
-
-std::vector<fleet_change> hot_fleet::look(clock::time_point now) {
-  std::vector<fleet_change> changes;
-  auto const sums = sum_up();
-  hot_time const at{now, now - std::exchange(looked_, now)};
-  find_cooled(sums, at, changes);
-  forget_calmest();
-  find_hot(sums, at, changes);
-  return changes;
 }
 
 void hot_fleet::forget_calmest() {

@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,10 +59,10 @@ class hot_fleet {
   /// A process has said this, this one or another.
   fleet_hearing hear(fleet_report report, clock::time_point now);
   /// The changes up to now. A process that has said nothing for `silence`, or for longer in a fleet
-  /// so large that all report seldom (algo/fleet_pace.hpp), is gone.
-  std::vector<fleet_change> advance(clock::time_point now);
-  /// The same with a silence that is known.
-  std::vector<fleet_change> advance(clock::time_point now, clock::duration silence);
+  /// so large that all report seldom (algo/fleet_pace.hpp), is gone; or for a silence that is
+  /// known.
+  std::vector<fleet_change> advance(clock::time_point now,
+                                    std::optional<clock::duration> silence = std::nullopt);
   /// Another one found these keys hot. They stay hot if the next advance() finds that they are read
   /// at half of what makes a key hot, or that a process says so; else they cool there.
   void take_over(std::vector<fleet_sum> const& keys, clock::time_point now);
@@ -117,7 +118,6 @@ class hot_fleet {
 
   key_sums sum_up() const;
   fleet_sum sum_of(std::string_view key, key_sum const& sum) const;
-  std::vector<fleet_change> look(clock::time_point now);
   bool is_read(key_sum const& sum) const noexcept;
   heat_look look_at(key_sum const* sum) const noexcept;
   bool cools(known_key& one, key_sum const* sum, hot_time at) const;

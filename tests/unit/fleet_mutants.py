@@ -49,7 +49,7 @@ MUTANTS = [
      "{ known->second.heard = now; return fleet_hearing::old; }",
      "HotFleet.AProcessThatSaysNothingNewAgesOut"),
     ("a dead process counts for ever", FLEET,
-     "now - one.heard >= fleet_pace::silence(processes, sent, thresholds_.silence);", "false;",
+     "now - one.heard >= silence.value_or(by_pace);", "false;",
      "HotFleet.AProcessThatSaysNothingNewAgesOut"),
     ("who does not name a key is taken not to read it", FLEET,
      "sum.high += rest - sum.rest;", "sum.high += 0;",
