@@ -18,7 +18,6 @@
 // Pure: no clock, no store; random numbers are arguments.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 

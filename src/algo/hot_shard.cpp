@@ -1,7 +1,6 @@
 #include "algo/hot_shard.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 #include <utility>
 

@@ -22,7 +22,6 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
-#include <optional>
 
 #include <herdlock/types.hpp>
 
@@ -130,7 +129,6 @@ class quorum_tally {
 
   verdict standing() const;
   std::size_t yes_count() const { return yes_.count(); }
-  std::size_t no_count() const { return no_.count(); }
   std::size_t failed_count() const { return failed_.count(); }
   std::size_t answered() const { return yes_.count() + no_.count(); }
   bool has_majority() const { return answered() >= majority_of(count_); }

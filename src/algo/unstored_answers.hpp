@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
-#include <utility>
 
 #include <herdlock/types.hpp>
 

@@ -61,8 +61,6 @@ class key_table {
   [[nodiscard]] std::unique_ptr<keyed_mutex_entry> erase(keyed_mutex_entry& entry) noexcept;
 
   std::size_t size() const noexcept { return size_; }
-  std::size_t spares() const noexcept { return spares_; }
-  std::size_t bucket_count() const noexcept { return mask_ + 1; }
 
  private:
   static constexpr std::size_t min_buckets = 8;

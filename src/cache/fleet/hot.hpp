@@ -3,7 +3,6 @@
 // Why: docs/decisions/hot-keys.md#a-cache-keeps-what-is-hot
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>

@@ -2,11 +2,9 @@
 // themselves: no key is hot, and none has a rule.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <utility>
 
 #include <herdlock/types.hpp>
 

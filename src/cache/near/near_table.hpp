@@ -14,7 +14,6 @@
 // and never under a lock. It may call the table, but not its own table's destructor.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <boost/intrusive/list.hpp>
