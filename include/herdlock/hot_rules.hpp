@@ -9,7 +9,6 @@
 // docs/guide/hot-key-rules.md says what a cache does.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -20,39 +19,12 @@
 
 #include <herdlock/detail/async.hpp>
 #include <herdlock/error.hpp>
+#include <herdlock/hot_rule.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/types.hpp>
 
 namespace herdlock {
 inline namespace v0 {
-
-struct hot_rule {
-  enum class action {
-    pin,   ///< the key is treated as a hot one, read often or not
-    deny,  ///< it is never kept in a process, however often it is read. Wins over all others
-    /// For entries that other programs write: while the key is hot, the time to live of its entry
-    /// in the store is lengthened, and never shortened. It has to be read often: `pin` does not
-    /// make it hot for this. Not for keys of 256 bytes or more.
-    keep,
-  };
-  enum class match { exact, prefix };
-  /// A time of the wall clock of each process: people give these times.
-  using time = std::chrono::system_clock::time_point;
-
-  static constexpr milliseconds least_keep{1'000};
-  static constexpr milliseconds most_keep{std::chrono::hours{24}};
-
-  action does = action::pin;
-  match by = match::exact;
-  std::string key = {};            ///< without the prefix of the cache; as a prefix, "" is all
-  std::optional<time> from = {};   ///< in milliseconds; nothing: since ever
-  std::optional<time> until = {};  ///< nothing: for ever
-  /// For `keep` alone: how long the entry lives, at most, beyond the expiry that was seen first.
-  /// Each time that somebody writes the entry begins anew. least_keep to most_keep.
-  milliseconds keep_at_most{std::chrono::minutes{5}};
-
-  friend bool operator==(hot_rule const&, hot_rule const&) = default;
-};
 
 /// The rules of all caches with one prefix.
 struct hot_rules {

@@ -69,24 +69,47 @@ std::optional<Enum> word_of(std::array<std::string_view, N> const& words, std::s
   return static_cast<Enum>(at - words.begin());
 }
 
+// Within the bound of decode_list().
+std::optional<hot_rule::time> time_from(std::uint64_t ms) {
+  if (ms == 0) return std::nullopt;
+  return hot_rule::time(milliseconds(static_cast<milliseconds::rep>(ms)));
+}
+
+bool is_for(hot_rule const& one, std::string_view key) {
+  return one.by == hot_rule::match::exact ? key == one.key : key.starts_with(one.key);
+}
+
 std::optional<hot_rule> rule_of(std::string_view line) {
-  auto const does = word_of<hot_rule::what>(what_words, take_until(line, ' '));
+  auto const does = word_of<hot_rule::action>(what_words, take_until(line, ' '));
   auto const by = word_of<hot_rule::match>(match_words, take_until(line, ' '));
   auto const from = number_of(take_until(line, ' '));
   auto const until = number_of(take_until(line, ' '));
-  bool const keeps = does == hot_rule::what::keep;
-  auto const at_most = keeps ? number_of(take_until(line, ' ')) : std::uint64_t{0};
+  bool const keeps = does == hot_rule::action::keep;
+  auto const bound = keeps ? number_of(take_until(line, ' ')) : std::uint64_t{0};
   auto key = unescaped(line);
-  if (!does || !by || !from || !until || !at_most || !key) return std::nullopt;
+  if (!does || !by || !from || !until || !bound || !key) return std::nullopt;
   if (key->size() > rule_list::most_key_bytes) return std::nullopt;
   if (key->empty() && *by == hot_rule::match::exact) return std::nullopt;
-  if (*from > hot_rule::latest_ms || *until > hot_rule::latest_ms) return std::nullopt;
-  bool const fits = *at_most >= hot_rule::least_keep_ms && *at_most <= hot_rule::most_keep_ms;
-  if (keeps && !fits) return std::nullopt;
-  return hot_rule{*does, *by, *std::move(key), *from, *until, *at_most};
+  if (std::max({*from, *until, *bound}) > rule_list::latest_ms) return std::nullopt;
+  hot_rule made{*does, *by, *std::move(key), time_from(*from), time_from(*until)};
+  if (!keeps) return made;
+  made.keep_at_most = milliseconds(static_cast<milliseconds::rep>(*bound));
+  bool const fits =
+      made.keep_at_most >= hot_rule::least_keep && made.keep_at_most <= hot_rule::most_keep;
+  return fits ? std::optional(std::move(made)) : std::nullopt;
 }
 
 }  // namespace
+
+std::uint64_t in_ms(std::optional<hot_rule::time> const& when) {
+  if (!when) return 0;
+  auto const since_1970 = std::chrono::floor<milliseconds>(when->time_since_epoch());
+  return static_cast<std::uint64_t>(since_1970.count());
+}
+
+bool holds(hot_rule const& one, std::uint64_t now_ms) {
+  return now_ms >= in_ms(one.from) && (!one.until || now_ms < in_ms(one.until));
+}
 
 std::string encode(rule_list const& list) {
   std::string text(first_words);
@@ -95,8 +118,8 @@ std::string encode(rule_list const& list) {
     text += what_words.at(static_cast<std::size_t>(one.does));
     text += ' ';
     text += match_words.at(static_cast<std::size_t>(one.by));
-    text += ' ' + std::to_string(one.from_ms) + ' ' + std::to_string(one.until_ms) + ' ';
-    if (one.does == hot_rule::what::keep) text += std::to_string(one.keep_at_most_ms) + ' ';
+    text += ' ' + std::to_string(in_ms(one.from)) + ' ' + std::to_string(in_ms(one.until)) + ' ';
+    if (one.does == hot_rule::action::keep) text += std::to_string(one.keep_at_most.count()) + ' ';
     text += escaped(one.key) + '\n';
   }
   return text;
@@ -148,7 +171,7 @@ void rule_list_reader::sort_prefixes() {
                    [](prefix const& a, prefix const& b) { return a.rule->key < b.rule->key; });
   for (std::size_t i = 1; i < prefixes_.size(); ++i) {
     std::size_t at = i - 1;
-    while (at != none && !prefixes_[at].rule->is_for(prefixes_[i].rule->key)) {
+    while (at != none && !is_for(*prefixes_[at].rule, prefixes_[i].rule->key)) {
       at = prefixes_[at].shorter;
     }
     prefixes_[i].shorter = at;
@@ -158,11 +181,11 @@ void rule_list_reader::sort_prefixes() {
 hot_verdict rule_list_reader::of(std::string_view key, std::uint64_t now_ms) const {
   hot_verdict said;
   auto const heed = [&](hot_rule const& one) {
-    if (!one.holds(now_ms)) return;
-    said.pinned = said.pinned || one.does == hot_rule::what::pin;
-    said.denied = said.denied || one.does == hot_rule::what::deny;
-    if (one.does == hot_rule::what::keep) {
-      said.keep_at_most_ms = std::max(said.keep_at_most_ms, one.keep_at_most_ms);
+    if (!holds(one, now_ms)) return;
+    said.pinned = said.pinned || one.does == hot_rule::action::pin;
+    said.denied = said.denied || one.does == hot_rule::action::deny;
+    if (one.does == hot_rule::action::keep) {
+      said.keep_at_most = std::max(said.keep_at_most, one.keep_at_most);
     }
   };
   if (auto const at = exact_.find(key); at != exact_.end()) {
@@ -175,7 +198,7 @@ hot_verdict rule_list_reader::of(std::string_view key, std::uint64_t now_ms) con
       [](std::string_view text, prefix const& one) { return text < one.rule->key; });
   auto at = behind == prefixes_.begin() ? none : std::size_t(behind - prefixes_.begin()) - 1;
   for (; at != none; at = prefixes_[at].shorter) {
-    if (prefixes_[at].rule->is_for(key)) heed(*prefixes_[at].rule);
+    if (is_for(*prefixes_[at].rule, key)) heed(*prefixes_[at].rule);
   }
   if (said.denied) return {.denied = true};
   return said;
@@ -184,9 +207,9 @@ hot_verdict rule_list_reader::of(std::string_view key, std::uint64_t now_ms) con
 std::vector<hot_rule> rule_list_reader::pins(std::uint64_t now_ms) const {
   std::vector<hot_rule> found;
   for (hot_rule const& one : list_.rules) {
-    bool const is_over = one.until_ms != 0 && one.until_ms <= now_ms;
+    bool const is_over = one.until && in_ms(one.until) <= now_ms;
     bool const is_one_key = one.by == hot_rule::match::exact;
-    if (one.does == hot_rule::what::pin && is_one_key && !is_over) found.push_back(one);
+    if (one.does == hot_rule::action::pin && is_one_key && !is_over) found.push_back(one);
   }
   return found;
 }
@@ -194,7 +217,7 @@ std::vector<hot_rule> rule_list_reader::pins(std::uint64_t now_ms) const {
 std::optional<std::uint64_t> rule_list_reader::next_change(std::uint64_t now_ms) const {
   std::optional<std::uint64_t> next;
   for (hot_rule const& one : list_.rules) {
-    for (auto const time : {one.from_ms, one.until_ms}) {
+    for (auto const time : {in_ms(one.from), in_ms(one.until)}) {
       if (time > now_ms) next = std::min(time, next.value_or(time));
     }
   }

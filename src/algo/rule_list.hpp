@@ -16,41 +16,19 @@
 #include <string_view>
 #include <vector>
 
+#include <herdlock/hot_rule.hpp>
+
 namespace herdlock::algo {
 
-struct hot_rule {
-  enum class what {
-    pin,   ///< kept in each process, read often or not
-    deny,  ///< never kept, however often it is read
-    keep,  ///< while it is hot its entry's time in the store is lengthened: others fill it
-  };
-  enum class match { exact, prefix };
-
-  /// The latest time that a wall clock in nanoseconds has.
-  static constexpr std::uint64_t latest_ms = 9'223'372'036'854;
-  static constexpr std::uint64_t least_keep_ms = 1'000;
-  static constexpr std::uint64_t most_keep_ms = 86'400'000;
-
-  what does = what::pin;
-  match by = match::exact;
-  std::string key;
-  std::uint64_t from_ms = 0;   ///< 0: since ever
-  std::uint64_t until_ms = 0;  ///< 0: for ever
-  /// For `keep` alone: how long an entry lives, at most, beyond the expiry that was seen first.
-  std::uint64_t keep_at_most_ms = 0;
-
-  bool holds(std::uint64_t now_ms) const noexcept {
-    return now_ms >= from_ms && (until_ms == 0 || now_ms < until_ms);
-  }
-  bool is_for(std::string_view which) const noexcept {
-    return by == match::exact ? which == key : which.substr(0, key.size()) == key;
-  }
-  friend bool operator==(hot_rule const&, hot_rule const&) = default;
-};
+/// A time of a rule in milliseconds since 1970; 0 for none.
+std::uint64_t in_ms(std::optional<hot_rule::time> const& when);
+bool holds(hot_rule const& one, std::uint64_t now_ms);
 
 struct rule_list {
   static constexpr std::size_t most_rules = 1000;
   static constexpr std::size_t most_key_bytes = 256;
+  /// The latest time that a wall clock in nanoseconds has.
+  static constexpr std::uint64_t latest_ms = 9'223'372'036'854;
 
   std::uint64_t version = 0;
   std::vector<hot_rule> rules;
@@ -69,7 +47,7 @@ std::optional<rule_list> decode_list(std::string_view text);
 struct hot_verdict {
   bool pinned = false;
   bool denied = false;
-  std::uint64_t keep_at_most_ms = 0;  ///< the most that a rule allows; 0: it is not kept
+  milliseconds keep_at_most{0};  ///< the most that a rule allows; 0: it is not kept
 
   friend bool operator==(hot_verdict const&, hot_verdict const&) = default;
 };

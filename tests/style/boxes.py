@@ -20,7 +20,8 @@ CACHE = {"runtime", "local", "algo", "include", "types/process_bound.hpp", "type
 ALLOWED = {
     "include": {"include"},
     "types": {"types", "herdlock/fencing.hpp", "herdlock/printable.hpp"} | PORTS,
-    "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp"},
+    "algo": {"algo", "herdlock/types.hpp", "herdlock/error.hpp", "herdlock/election_state.hpp",
+             "herdlock/hot_rule.hpp"},
     "resp": {"resp", "herdlock/types.hpp", "herdlock/error.hpp"},
     "local": {"local", "algo", "include"},
     "runtime": {"runtime", "algo", "include", "types/process_bound.hpp",

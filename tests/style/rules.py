@@ -38,7 +38,7 @@ EXCEPTIONS = {
         "fencing tokens go on rising when the file was deleted",
     ("no_wall_clock", "src/stores/common/clock_skew.hpp"):
         "what is looked for is how much the wall clocks differ",
-    ("no_wall_clock", "include/herdlock/hot_rules.hpp"):
+    ("no_wall_clock", "include/herdlock/hot_rule.hpp"):
         "people give the times of rules, by their clock",
     ("no_wall_clock", "src/cache/fleet/rules.cpp"):
         "people give the times of rules, by their clock",

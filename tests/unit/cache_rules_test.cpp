@@ -10,16 +10,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::uint64_t unix_ms(milliseconds from_now) {
-  auto const when = std::chrono::system_clock::now().time_since_epoch() + from_now;
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<milliseconds>(when).count());
-}
+hot_rule::time in(milliseconds from_now) { return std::chrono::system_clock::now() + from_now; }
 
 class CacheRules : public CacheTest {
  protected:
-  using rule = algo::hot_rule;
-  static constexpr auto pins = rule::what::pin;
-  static constexpr auto denies = rule::what::deny;
+  using rule = hot_rule;
+  static constexpr auto pins = rule::action::pin;
+  static constexpr auto denies = rule::action::deny;
   static constexpr auto whole = rule::match::exact;
   static constexpr auto beginning = rule::match::prefix;
   static constexpr double never = 1e12;
@@ -135,10 +132,10 @@ TEST_F(CacheRules, DenyWinsWhereAllIsKept) {
 
 TEST_F(CacheRules, BeginAndEndAtTheirTimes) {
   ask();
-  rules->tell({{pins, whole, "k", 0, unix_ms(1500ms)}});
+  rules->tell({{pins, whole, "k", {}, in(1500ms)}});
   ASSERT_TRUE(ask_until_kept());
   EXPECT_TRUE(run_until([&] { return kept() == 0; })) << "without a call";
-  rules->tell({{pins, whole, "k"}, {denies, whole, "k", unix_ms(1500ms)}});
+  rules->tell({{pins, whole, "k"}, {denies, whole, "k", in(1500ms)}});
   ASSERT_TRUE(ask_until_kept());
   EXPECT_TRUE(run_until([&] { return kept() == 0; }));
   EXPECT_FALSE(is_kept());
@@ -146,7 +143,7 @@ TEST_F(CacheRules, BeginAndEndAtTheirTimes) {
 
 TEST_F(CacheRules, APinHoldsTenSecondsBeforeItsTimeAndNotEarlier) {
   ask();
-  rules->tell({{pins, whole, "k", unix_ms(9s)}, {pins, whole, "user:1", unix_ms(1h)}});
+  rules->tell({{pins, whole, "k", in(9s)}, {pins, whole, "user:1", in(1h)}});
   EXPECT_TRUE(ask_until_kept());
   EXPECT_FALSE(is_kept("user:1"));
 }
@@ -177,11 +174,11 @@ TEST_F(CacheRules, APinnedKeyIsLoadedBeforehandByTheLoaderForThat) {
   });
   settle();
   EXPECT_EQ(rules->listeners, 1u) << "without a call";
-  rules->tell({{pins, whole, "sale", unix_ms(5s)}, {pins, whole, "later", unix_ms(1h)}});
+  rules->tell({{pins, whole, "sale", in(5s)}, {pins, whole, "later", in(1h)}});
   EXPECT_TRUE(run_until([&] { return kept() == 1; }));
   EXPECT_EQ(ask("sale"), "early sale");
   EXPECT_EQ(loader.runs, 0);
-  rules->tell({{pins, whole, "sale", unix_ms(4s)}});
+  rules->tell({{pins, whole, "sale", in(4s)}});
   settle();
   EXPECT_EQ(*runs, 1);
 }
@@ -218,7 +215,7 @@ TEST_F(CacheRules, KeepAsksTheStoreToLengthenTheEntryOfAHotKey) {
   ASSERT_TRUE(ask_until_kept());
   settle();
   EXPECT_TRUE(rules->prolonged.empty());
-  rules->tell({{rule::what::keep, whole, "k", 0, 0, 60'000}});
+  rules->tell({{rule::action::keep, whole, "k", {}, {}, 60s}});
   ASSERT_TRUE(run_until([&] { return !rules->prolonged.empty(); }));
   EXPECT_EQ(rules->prolonged[0].key.str(), "p:k");
   EXPECT_EQ(rules->prolonged[0].to, 30s);
@@ -229,7 +226,7 @@ TEST_F(CacheRules, KeepAsksTheStoreToLengthenTheEntryOfAHotKey) {
 
 TEST_F(CacheRules, KeepDoesNothingForAKeyThatIsNotHotThoughItIsPinned) {
   ask();
-  rules->tell({{pins, whole, "k"}, {rule::what::keep, whole, "k", 0, 0, 1000}});
+  rules->tell({{pins, whole, "k"}, {rule::action::keep, whole, "k", {}, {}, 1s}});
   ASSERT_TRUE(ask_until_kept());
   settle();
   EXPECT_TRUE(rules->prolonged.empty());
@@ -238,7 +235,7 @@ TEST_F(CacheRules, KeepDoesNothingForAKeyThatIsNotHotThoughItIsPinned) {
 TEST_F(CacheRules, WhenAKeyIsDeniedItsEntryIsNotLengthened) {
   open_with(10);
   ASSERT_TRUE(ask_until_kept());
-  rules->tell({{rule::what::keep, beginning, "k", 0, 0, 1000}, {denies, whole, "k"}});
+  rules->tell({{rule::action::keep, beginning, "k", {}, {}, 1s}, {denies, whole, "k"}});
   settle();
   EXPECT_TRUE(rules->prolonged.empty());
 }
@@ -246,7 +243,7 @@ TEST_F(CacheRules, WhenAKeyIsDeniedItsEntryIsNotLengthened) {
 TEST_F(CacheRules, KeepGoesOnAfterAThirdOfItsStep) {
   open_with(10);
   ASSERT_TRUE(ask_until_kept());
-  rules->tell({{rule::what::keep, whole, "k", 0, 0, 1000}});
+  rules->tell({{rule::action::keep, whole, "k", {}, {}, 1s}});
   EXPECT_TRUE(run_until([&] {
     ask();
     return rules->prolonged.size() >= 3;
@@ -257,7 +254,7 @@ TEST_F(CacheRules, AServerThatDoesNotLengthenIsAWarning) {
   open_with(10);
   rules->prolong_failure = make_failure(errc::access_denied, "no right to PEXPIRE");
   ASSERT_TRUE(ask_until_kept());
-  rules->tell({{rule::what::keep, whole, "k", 0, 0, 1000}});
+  rules->tell({{rule::action::keep, whole, "k", {}, {}, 1s}});
   ASSERT_TRUE(run_until([&] { return !opened->warnings().empty(); }));
   EXPECT_NE(opened->warnings().front().find("no right to PEXPIRE"), std::string::npos);
   EXPECT_NE(opened->warnings().front().find("'p:'"), std::string::npos);
@@ -267,7 +264,7 @@ TEST_F(CacheRules, AServerThatDoesNotAnswerIsNone) {
   open_with(10);
   rules->prolong_failure = make_failure(errc::unavailable, "away");
   ASSERT_TRUE(ask_until_kept());
-  rules->tell({{rule::what::keep, whole, "k", 0, 0, 1000}});
+  rules->tell({{rule::action::keep, whole, "k", {}, {}, 1s}});
   ASSERT_TRUE(run_until([&] { return rules->prolonged.size() >= 2; }));
   EXPECT_TRUE(opened->warnings().empty());
 }
@@ -296,7 +293,7 @@ TEST_F(CacheRules, TheyAreALineOfTheirOwn) {
 
 TEST_F(CacheRules, WhereNothingIsKeptTheyAreHeardForTheEntriesOfOthers) {
   open_with(10, near_cache::off);
-  rules->tell({{rule::what::keep, whole, "k", 0, 0, 60'000}});
+  rules->tell({{rule::action::keep, whole, "k", {}, {}, 60s}});
   EXPECT_TRUE(run_until([&] {
     ask();
     return !rules->prolonged.empty();

@@ -6,8 +6,14 @@
 namespace herdlock::algo {
 namespace {
 
-using what = hot_rule::what;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using what = hot_rule::action;
 using match = hot_rule::match;
+
+std::optional<hot_rule::time> at(std::uint64_t ms) {
+  return hot_rule::time(milliseconds(static_cast<milliseconds::rep>(ms)));
+}
 
 rule_list_reader reader_of(std::vector<hot_rule> rules) {
   rule_list_reader made;
@@ -19,14 +25,15 @@ constexpr hot_verdict pinned{.pinned = true};
 constexpr hot_verdict denied{.denied = true};
 
 TEST(RuleList, ComesBackAsItWasStored) {
-  rule_list const list{7,
-                       {{what::pin, match::exact, "sale:1", 1000, 2000},
-                        {what::deny, match::prefix, "user:", 0, 0},
-                        {what::keep, match::exact, std::string("\0 %\n\xff", 5), 0, 5, 60'000}}};
+  rule_list const list{
+      7,
+      {{what::pin, match::exact, "sale:1", at(1000), at(2000)},
+       {what::deny, match::prefix, "user:"},
+       {what::keep, match::exact, std::string("\0 %\n\xff", 5), {}, at(5), minutes(1)}}};
   EXPECT_EQ(decode_list(encode(list)), list);
-  EXPECT_EQ(encode({1, {{what::pin, match::exact, "a b", 0, 0}}}),
+  EXPECT_EQ(encode({1, {{what::pin, match::exact, "a b"}}}),
             "herdlock hot keys 1 1\npin exact 0 0 a%20b\n");
-  EXPECT_EQ(encode({1, {{what::keep, match::prefix, "a", 1, 2, 3000}}}),
+  EXPECT_EQ(encode({1, {{what::keep, match::prefix, "a", at(1), at(2), seconds(3)}}}),
             "herdlock hot keys 1 1\nkeep prefix 1 2 3000 a\n");
 }
 
@@ -68,7 +75,7 @@ TEST(RuleList, EachPrefixOfAKeyIsFound) {
   // With many that are none, in whatever order.
   std::vector<hot_rule> all;
   for (char const* text : {"b:1:", "", "b:", "b:10", "b:1:x:y", "a", "c", "b:1:x", "b:1:"}) {
-    all.push_back({what::pin, match::prefix, text, all.size() + 1, all.size() + 2});
+    all.push_back({what::pin, match::prefix, text, at(all.size() + 1), at(all.size() + 2)});
   }
   auto const rules = reader_of(all);
   for (std::string const key : {"", "a", "ab", "b", "b:", "b:1", "b:1:", "b:1:w", "b:1:x", "b:1:x:",
@@ -92,8 +99,8 @@ TEST(RuleList, TheNewestCountsInWhateverOrderTheyCome) {
 }
 
 TEST(RuleList, AKeyAndAPrefix) {
-  auto const rules = reader_of(
-      {{what::pin, match::exact, "sale", 0, 0}, {what::pin, match::prefix, "top:", 0, 0}});
+  auto const rules =
+      reader_of({{what::pin, match::exact, "sale"}, {what::pin, match::prefix, "top:"}});
   EXPECT_EQ(rules.of("sale", 0), pinned);
   EXPECT_EQ(rules.of("sales", 0), nothing);
   EXPECT_EQ(rules.of("top:1", 0), pinned);
@@ -101,29 +108,30 @@ TEST(RuleList, AKeyAndAPrefix) {
 }
 
 TEST(RuleList, DenyWins) {
-  auto const rules = reader_of({{what::pin, match::exact, "user:1", 0, 0},
-                                {what::keep, match::exact, "user:1", 0, 0, 5000},
-                                {what::deny, match::prefix, "user:", 0, 0}});
+  auto const rules = reader_of({{what::pin, match::exact, "user:1"},
+                                {what::keep, match::exact, "user:1", {}, {}, seconds(5)},
+                                {what::deny, match::prefix, "user:"}});
   EXPECT_EQ(rules.of("user:1", 0), denied);
 }
 
 TEST(RuleList, OfSeveralBoundsTheGreatestCounts) {
-  auto const rules = reader_of({{what::keep, match::exact, "user:1", 0, 0, 5000},
-                                {what::keep, match::prefix, "user:", 0, 0, 9000},
-                                {what::keep, match::exact, "user:1", 0, 0, 7000}});
-  EXPECT_EQ(rules.of("user:1", 0), (hot_verdict{.keep_at_most_ms = 9000}));
+  auto const rules = reader_of({{what::keep, match::exact, "user:1", {}, {}, seconds(5)},
+                                {what::keep, match::prefix, "user:", {}, {}, seconds(9)},
+                                {what::keep, match::exact, "user:1", {}, {}, seconds(7)}});
+  EXPECT_EQ(rules.of("user:1", 0), (hot_verdict{.keep_at_most = seconds(9)}));
   EXPECT_EQ(rules.of("other", 0), nothing);
 }
 
 TEST(RuleList, ATimeThatNoClockHasIsRefused) {
-  constexpr auto latest = hot_rule::latest_ms;
-  EXPECT_TRUE(decode_list(encode({1, {{what::pin, match::exact, "k", 0, latest}}})));
-  EXPECT_FALSE(decode_list(encode({1, {{what::pin, match::exact, "k", 0, latest + 1}}})));
-  EXPECT_FALSE(decode_list(encode({1, {{what::pin, match::exact, "k", latest + 1, 0}}})));
+  constexpr auto latest = rule_list::latest_ms;
+  EXPECT_TRUE(decode_list(encode({1, {{what::pin, match::exact, "k", {}, at(latest)}}})));
+  auto const later = std::to_string(latest + 1);
+  EXPECT_FALSE(decode_list("herdlock hot keys 1 1\npin exact 0 " + later + " k\n"));
+  EXPECT_FALSE(decode_list("herdlock hot keys 1 1\npin exact " + later + " 0 k\n"));
 }
 
 TEST(RuleList, ARuleHoldsFromOneTimeToAnother) {
-  auto const rules = reader_of({{what::pin, match::exact, "k", 1000, 2000}});
+  auto const rules = reader_of({{what::pin, match::exact, "k", at(1000), at(2000)}});
   EXPECT_EQ(rules.of("k", 999), nothing);
   EXPECT_EQ(rules.of("k", 1000), pinned);
   EXPECT_EQ(rules.of("k", 1999), pinned);
@@ -134,11 +142,11 @@ TEST(RuleList, ARuleHoldsFromOneTimeToAnother) {
 }
 
 TEST(RuleList, WhatIsToBeLoadedBeforehandIsWhatIsPinnedOrWillBe) {
-  auto const rules = reader_of({{what::pin, match::exact, "now", 0, 0},
-                                {what::pin, match::exact, "soon", 1000, 2000},
-                                {what::pin, match::exact, "over", 0, 100},
-                                {what::pin, match::prefix, "many", 0, 0},
-                                {what::deny, match::exact, "never", 0, 0}});
+  auto const rules = reader_of({{what::pin, match::exact, "now"},
+                                {what::pin, match::exact, "soon", at(1000), at(2000)},
+                                {what::pin, match::exact, "over", {}, at(100)},
+                                {what::pin, match::prefix, "many"},
+                                {what::deny, match::exact, "never"}});
   auto const found = rules.pins(100);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].key, "now");

@@ -31,7 +31,7 @@ class scripted_rules final : public rules_store {
     stored = {version, std::move(text)};
     if (auto const to = listener_.lock()) to->on_rules(stored);
   }
-  void tell(std::vector<algo::hot_rule> rules) {
+  void tell(std::vector<hot_rule> rules) {
     tell(stored.version + 1, algo::encode({0, std::move(rules)}));
   }
 

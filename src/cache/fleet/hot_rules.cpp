@@ -22,18 +22,6 @@ constexpr int most_tries_of_a_change = 10;
 
 static_assert(hot_rules::most_rules == algo::rule_list::most_rules);
 static_assert(hot_rules::most_key_bytes == algo::rule_list::most_key_bytes);
-static_assert(hot_rule::least_keep == milliseconds(algo::hot_rule::least_keep_ms));
-static_assert(hot_rule::most_keep == milliseconds(algo::hot_rule::most_keep_ms));
-
-std::uint64_t in_ms_since_1970(hot_rule::time when) {
-  return static_cast<std::uint64_t>(
-      std::chrono::floor<milliseconds>(when.time_since_epoch()).count());
-}
-
-std::optional<hot_rule::time> time_from_ms(std::uint64_t ms) {
-  if (ms == 0) return std::nullopt;
-  return hot_rule::time(std::chrono::milliseconds(static_cast<std::int64_t>(ms)));
-}
 
 // The fault of a rule; empty: none.
 std::string fault_of(hot_rule const& one) {
@@ -77,49 +65,12 @@ std::string fault_of(std::vector<hot_rule> const& rules) {
   return {};
 }
 
-algo::hot_rule::what told_action(hot_rule::action does) {
-  if (does == hot_rule::action::deny) return algo::hot_rule::what::deny;
-  return does == hot_rule::action::keep ? algo::hot_rule::what::keep : algo::hot_rule::what::pin;
-}
-
-hot_rule::action known_action(algo::hot_rule::what does) {
-  if (does == algo::hot_rule::what::deny) return hot_rule::action::deny;
-  return does == algo::hot_rule::what::keep ? hot_rule::action::keep : hot_rule::action::pin;
-}
-
-std::string encoded_rules(std::vector<hot_rule> const& rules) {
-  algo::rule_list list;
-  for (auto const& one : rules) {
-    bool const whole = one.by == hot_rule::match::exact;
-    bool const keeps = one.does == hot_rule::action::keep;
-    list.rules.push_back(
-        {.does = told_action(one.does),
-         .by = whole ? algo::hot_rule::match::exact : algo::hot_rule::match::prefix,
-         .key = one.key,
-         .from_ms = one.from ? in_ms_since_1970(*one.from) : 0,
-         .until_ms = one.until ? in_ms_since_1970(*one.until) : 0,
-         .keep_at_most_ms = keeps ? static_cast<std::uint64_t>(one.keep_at_most.count()) : 0});
-  }
-  return algo::encode(list);
-}
-
 // The rules in a stored text; nothing if this version does not understand it.
 std::optional<hot_rules> rules_of(store_rules const& stored) {
   if (stored.version == 0) return hot_rules();
   auto list = algo::decode_list(stored.text);
   if (!list) return std::nullopt;
-  hot_rules found{stored.version, {}};
-  for (auto& one : list->rules) {
-    bool const whole = one.by == algo::hot_rule::match::exact;
-    hot_rule rule{.does = known_action(one.does),
-                  .by = whole ? hot_rule::match::exact : hot_rule::match::prefix,
-                  .key = std::move(one.key),
-                  .from = time_from_ms(one.from_ms),
-                  .until = time_from_ms(one.until_ms)};
-    if (rule.does == hot_rule::action::keep) rule.keep_at_most = milliseconds(one.keep_at_most_ms);
-    found.rules.push_back(std::move(rule));
-  }
-  return found;
+  return hot_rules{stored.version, std::move(list->rules)};
 }
 
 /// One call. All members on the executor.
@@ -175,7 +126,7 @@ class hot_rules_call : public std::enable_shared_from_this<hot_rules_call> {
   void write(hot_rules next) {
     auto const& rules = home_->rules();
     if (!rules) return std::move(done_)(home_->closed_failure());
-    rules_change what{hot_keys_topic(prefix_), next.version, encoded_rules(next.rules)};
+    rules_change what{hot_keys_topic(prefix_), next.version, algo::encode({0, next.rules})};
     rules->write_rules(std::move(what), [self = shared_from_this(), next = std::move(next)](
                                             result<std::uint64_t> written) mutable {
       if (written.has_error()) return std::move(self->done_)(std::move(written).error());

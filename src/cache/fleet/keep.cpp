@@ -27,9 +27,8 @@ void cache_keep::hot(std::string_view key) {
 void cache_keep::on_due(clock::time_point now) {
   if (closed_) return;
   auto const bound = [this](std::string_view key) -> std::optional<milliseconds> {
-    auto const at_most = rules_->of(key).keep_at_most_ms;
-    if (at_most == 0) return std::nullopt;
-    return milliseconds(static_cast<milliseconds::rep>(at_most));
+    auto const at_most = rules_->of(key).keep_at_most;
+    return at_most == milliseconds{0} ? std::nullopt : std::optional(at_most);
   };
   for (auto const& one : machine_.due(now, bound)) ask(one);
   schedule();

@@ -17,11 +17,10 @@ std::uint64_t wall_clock_ms() {
 }
 
 // So its value is there when its time comes.
-void give_head_start(algo::hot_rule& one) {
-  bool const is_one_key = one.by == algo::hot_rule::match::exact;
-  if (one.does != algo::hot_rule::what::pin || !is_one_key) return;
-  auto const early = static_cast<std::uint64_t>(cache_rules::head_start.count());
-  if (one.from_ms > early) one.from_ms -= early;
+void give_head_start(hot_rule& one) {
+  bool const is_one_key = one.by == hot_rule::match::exact;
+  if (one.does != hot_rule::action::pin || !is_one_key || !one.from) return;
+  if (one.from->time_since_epoch() > cache_rules::head_start) *one.from -= cache_rules::head_start;
 }
 
 }  // namespace
@@ -64,9 +63,8 @@ void cache_rules::warm_by(key_warmer load) {
 bool cache_rules::have_pins() const {
   std::lock_guard const lock(guard_);
   auto const& rules = reader_.list().rules;
-  return std::any_of(rules.begin(), rules.end(), [](algo::hot_rule const& one) {
-    return one.does == algo::hot_rule::what::pin;
-  });
+  return std::any_of(rules.begin(), rules.end(),
+                     [](hot_rule const& one) { return one.does == hot_rule::action::pin; });
 }
 
 void cache_rules::on_rules(store_rules const& told) { heed(told, std::nullopt); }
@@ -154,9 +152,9 @@ void cache_rules::warm() {
   {
     std::lock_guard const lock(guard_);
     for (auto const& one : reader_.pins(now)) {
-      if (!one.holds(now) || !reader_.of(one.key, now).pinned) continue;
+      if (!algo::holds(one, now) || !reader_.of(one.key, now).pinned) continue;
       auto const early = static_cast<std::uint64_t>(head_start.count());
-      wishes.push_back({one.key, one.from_ms != 0 ? one.from_ms + early : 0});
+      wishes.push_back({one.key, one.from ? algo::in_ms(one.from) + early : 0});
     }
   }
   warm_.want(std::move(wishes));
