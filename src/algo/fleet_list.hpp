@@ -52,10 +52,7 @@ struct list_number {
   std::uint64_t term = 0;     ///< the fencing token of the collector's term
   std::uint64_t counter = 0;  ///< from 1 on, in each term
 
-  friend bool operator==(list_number const&, list_number const&) = default;
-  friend std::strong_ordering operator<=>(list_number const& a, list_number const& b) noexcept {
-    return a.term != b.term ? a.term <=> b.term : a.counter <=> b.counter;
-  }
+  friend auto operator<=>(list_number const&, list_number const&) = default;
 };
 
 struct fleet_list {

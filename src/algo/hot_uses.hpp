@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <string_view>
@@ -59,12 +60,7 @@ struct hot_key_id {
     return {hash, static_cast<std::uint32_t>(std::min(key.size(), most)),
             key.substr(0, kept_bytes)};
   }
-  friend bool operator==(hot_key_id const&, hot_key_id const&) = default;
-  friend bool operator<(hot_key_id const& a, hot_key_id const& b) noexcept {
-    if (a.hash != b.hash) return a.hash < b.hash;
-    if (a.size != b.size) return a.size < b.size;
-    return a.text.compare(b.text) < 0;
-  }
+  friend auto operator<=>(hot_key_id const&, hot_key_id const&) = default;
 };
 
 /// Whether the half of the window that counts now ends.

@@ -47,11 +47,6 @@ class slot_queue {
   std::list<T> waiting_;
 };
 
-struct health_options {
-  milliseconds shortest_pause{250};
-  milliseconds longest_pause{1000};
-};
-
 /// The use of a store that may be failing, for one request.
 enum class store_use {
   ask,             ///< it works as far as we know
@@ -64,7 +59,8 @@ enum class store_use {
 /// until one succeeds.
 class store_health {
  public:
-  explicit store_health(health_options options = {}) : options_(options) {}
+  static constexpr milliseconds shortest_pause{250};
+  static constexpr milliseconds longest_pause{1000};
 
   store_use next(clock::time_point now) {
     if (!failing_) return store_use::ask;
@@ -75,11 +71,11 @@ class store_health {
 
   /// `random` is uniform in [0, 1): processes that saw one outage do not probe in step.
   void failed(clock::time_point now, double random) {
-    auto const spread = options_.longest_pause - options_.shortest_pause;
     failing_ = true;
     probing_ = false;
-    pause_until_ = now + options_.shortest_pause +
-                   std::chrono::duration_cast<clock::duration>(spread * random);
+    pause_until_ =
+        now + shortest_pause +
+        std::chrono::duration_cast<clock::duration>((longest_pause - shortest_pause) * random);
   }
 
   void succeeded() {
@@ -99,7 +95,6 @@ class store_health {
   bool failing() const noexcept { return failing_; }
 
  private:
-  health_options options_;
   bool failing_ = false;
   bool probing_ = false;
   clock::time_point pause_until_{};

@@ -42,7 +42,6 @@ struct load_settings {
   /// The same, but its caller waits for its own loader, and for nothing else: it does not wait for
   /// a slot, and once he has left it does not begin to load. REQUIRES: behind_answer.
   bool caller_waits = false;
-  backoff_options busy_backoff{milliseconds{1}, milliseconds{25}};
   milliseconds store_patience{100};  ///< how long a known result waits for the store's answer
 };
 
@@ -157,9 +156,7 @@ using load_event = std::variant<load_started, slot_granted, claim_answered, watc
 class load_machine {
  public:
   explicit load_machine(load_settings settings)
-      : settings_(settings),
-        busy_backoff_(settings.busy_backoff),
-        abandoned_(settings.caller_waits) {}
+      : settings_(settings), abandoned_(settings.caller_waits) {}
 
   load_plan resume(load_event const& event, clock::time_point now);
 
@@ -224,7 +221,7 @@ class load_machine {
   load_plan lose();
 
   load_settings settings_;
-  backoff busy_backoff_;
+  backoff busy_backoff_{{milliseconds{1}, milliseconds{25}}};
   state state_ = state::idle;
   load_guard guard_ = load_guard::guarded;
   claim claim_;

@@ -49,8 +49,7 @@ class near_stamps {
     std::uint64_t writes = 0;  // under way
   };
 
-  stripe& at(std::string_view key);
-  stripe const& at(std::string_view key) const;
+  std::size_t place_of(std::string_view key) const;
 
   std::vector<stripe> stripes_;
   std::uint64_t of_all_ = 0;

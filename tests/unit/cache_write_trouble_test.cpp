@@ -146,7 +146,7 @@ TEST_F(CacheWriteTrouble, AProbeOfTheClaimsThatIsGivenUpIsNotTheLast) {
   };
   ASSERT_TRUE(run_until([&] { return strings->stats().store_errors > 0; }));
   script->script = nullptr;
-  auto const pause_over = clock::now() + algo::health_options{}.longest_pause;
+  auto const pause_over = clock::now() + algo::store_health::longest_pause;
   ASSERT_TRUE(run_until([&] { return clock::now() > pause_over; }));
   load(probe, "probe");
   settle();

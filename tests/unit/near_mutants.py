@@ -19,7 +19,7 @@ TABLE = Machine(("cache/near/near_table", "cache/near/near_order", "cache/near/n
 MUTANTS = [
     # Stamps and own writes.
     ("it checks, then inserts", NEAR,
-     "at(key).writes == 0 && of(key) == stamp", "at(key).writes == 0",
+     ".writes == 0 && of(key) == stamp", ".writes == 0",
      "NearMachine.AFillIsJudgedWhenItIsInsertedAndNotWhenItsReplyCame"),
     ("a push drops what is kept and not what is on its way", NEAR,
      "stamps_.changed(key);\n    out", "out",
@@ -28,7 +28,7 @@ MUTANTS = [
      "  ++of_key.changes;\n", "",
      "NearMachine.AReadThatWasSentDuringAnOwnWriteIsRefusedAfterIt"),
     ("a key is kept while an own write of it is under way", NEAR,
-     "at(key).writes == 0 && of(key) == stamp", "of(key) == stamp",
+     "stripes_[place_of(key)].writes == 0 && of(key)", "of(key)",
      "NearMachine.NothingIsKeptOfAKeyWhileAnOwnWriteIsUnderWay"),
     ("NOLOOP in default mode", NEAR,
      '"ON", "OPTIN"}', '"ON", "OPTIN", "NOLOOP"}',
