@@ -38,20 +38,6 @@
 
 namespace herdlock::algo {
 
-struct fleet_thresholds {
-  std::uint64_t threshold = 10'000;  ///< reads a second, of all processes together
-  double reads_per_write = 20;       ///< at least; half of it when it is hot
-  clock::duration cool_time{0};
-  clock::duration silence = std::chrono::seconds(5);  ///< at least
-  std::size_t most_hot = 256;
-  /// The bound of the reports that are kept, measured as they are sent; they take at most twice
-  /// that in memory. A report that has no room is refused, also of a process that is known: what it
-  /// said before counts until it has been silent for too long. The others count on.
-  std::size_t most_bytes = std::size_t(32) * 1024 * 1024;
-
-  friend bool operator==(fleet_thresholds const&, fleet_thresholds const&) = default;
-};
-
 class hot_fleet {
  public:
   explicit hot_fleet(fleet_thresholds const& thresholds);

@@ -1,5 +1,6 @@
 // A report as it goes to the collector of a store: what comes back, and what is refused.
-#include "algo/addressed_report.hpp"
+#include "algo/fleet_list.hpp"
+#include "algo/fleet_report.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,8 +15,8 @@
 
 #include <herdlock/report_store.hpp>
 
-#include "algo/addressed_report.hpp"
 #include "algo/fleet_collector.hpp"
+#include "algo/fleet_report.hpp"
 #include "algo/list_follower.hpp"
 #include "runtime/election_core.hpp"
 #include "runtime/store_core.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "algo/addressed_report.hpp"
+#include "algo/fleet_report.hpp"
 #include "algo/list_follower.hpp"
 #include "cache/fleet/rules.hpp"
 

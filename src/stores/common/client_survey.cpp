@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "algo/addressed_report.hpp"
+#include "algo/fleet_report.hpp"
 #include "algo/hot_fleet.hpp"
 
 namespace herdlock::stores {

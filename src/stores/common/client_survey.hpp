@@ -26,7 +26,7 @@ class client_survey {
   bool takes(std::string_view topic) const;
   /// The reports that are kept of a topic that was asked for.
   void add(std::string_view topic, std::vector<std::string_view> const& reports);
-  /// Those of all caches, as they go to a collector (algo/addressed_report.hpp).
+  /// Those of all caches, as they go to a collector (algo/fleet_report.hpp).
   void add_addressed(std::vector<std::string_view> const& reports);
   void note(std::string text) { made_.notes.push_back(std::move(text)); }
   /// `asked` says by which means: "3 commands".

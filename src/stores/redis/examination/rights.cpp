@@ -1,6 +1,6 @@
 #include "stores/redis/examination/rights.hpp"
 
-#include "algo/addressed_report.hpp"
+#include "algo/fleet_report.hpp"
 #include "stores/redis/durability/confirmation.hpp"
 #include "stores/redis/exchange/kept_reports.hpp"
 #include "stores/redis/keys.hpp"

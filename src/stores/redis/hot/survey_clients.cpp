@@ -2,7 +2,7 @@
 #include <vector>
 
 #include <herdlock/report_store.hpp>
-#include "algo/addressed_report.hpp"
+#include "algo/fleet_report.hpp"
 #include "stores/common/client_survey.hpp"
 #include "stores/redis/client/one_shot_client.hpp"
 #include "stores/redis/exchange/kept_reports.hpp"
