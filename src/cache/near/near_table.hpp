@@ -197,15 +197,12 @@ class near_table {
   struct same_key {
     using is_transparent = void;
     // The set compares a byte of the hashes before; the rest would be one cache line more to read.
-    bool operator()(hashed_key const& a, near_record_ptr const& b) const noexcept {
-      return a.key == b->key();
+    template <class A, class B>
+    bool operator()(A const& a, B const& b) const noexcept {
+      return key_of(a) == key_of(b);
     }
-    bool operator()(near_record_ptr const& a, hashed_key const& b) const noexcept {
-      return a->key() == b.key;
-    }
-    bool operator()(near_record_ptr const& a, near_record_ptr const& b) const noexcept {
-      return a->key() == b->key();
-    }
+    static std::string_view key_of(hashed_key const& one) noexcept { return one.key; }
+    static std::string_view key_of(near_record_ptr const& one) noexcept { return one->key(); }
   };
   using slot_list = boost::intrusive::list<
       near_record, boost::intrusive::member_hook<near_record, near_hook, &near_record::in_slot>,
