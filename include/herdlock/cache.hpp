@@ -54,6 +54,7 @@
 #include <herdlock/detail/cache_owned.hpp>
 #include <herdlock/hot_fleet.hpp>
 #include <herdlock/hot_keys.hpp>
+#include <herdlock/load_context.hpp>
 #include <herdlock/open.hpp>
 
 namespace herdlock {
@@ -82,7 +83,7 @@ class cache : public detail::cache_handle {
 
   /// The same with a loader of its own. A call's loader is used only while the call runs; this one
   /// may run behind an answer, and for calls that bring none: it has to own what it uses, but not
-  /// the cache. Called with a load_context& (or with nothing), it returns a T or a
+  /// the cache. Called with a load_context_of<T>&, a load_context& or nothing, it returns a T or a
   /// std::optional<T>; or it loads many keys, as that of get_many_or_load, and has those that are
   /// wanted at one moment, max_loads at most, also of calls for one key. It runs on a thread of the
   /// cache's (at most max_loads + max_loads_without_store of them, each with the signal mask of the
@@ -115,11 +116,12 @@ class cache : public detail::cache_handle {
   /// `void(failure, std::optional<T>)`: the value, or nothing when there is no such thing. A
   /// cache_key is a text, too.
   ///
-  /// `loader` is called with a load_context, or with nothing, and returns
-  /// boost::asio::awaitable<std::optional<T>>; it runs on the handler's associated executor (a
-  /// coroutine's own), which must live as long as the load, else on the store's executor, which it
-  /// must not block. Nothing becomes a negative entry; an exception a failed load. Name it (GCC 12:
-  /// no lambda that owns something inside of a co_await expression).
+  /// `loader` is called with a load_context_of<T>&, a load_context& or nothing, and returns
+  /// boost::asio::awaitable<std::optional<T>>; it can decide how long its entry is kept, that it is
+  /// not stored, that nothing was modified (herdlock/load_context.hpp). It runs on the handler's
+  /// associated executor (a coroutine's own), which must live as long as the load, else on the
+  /// store's executor, which it must not block. Nothing becomes a negative entry; an exception a
+  /// failed load. Name it (GCC 12: no lambda that owns something inside of a co_await expression).
   ///
   /// The loader runs once for the call, again only when it was stopped because its claim was lost,
   /// and not at all when another's load brings the value. While it runs the call does not complete:
@@ -135,12 +137,12 @@ class cache : public detail::cache_handle {
   /// cancelled (terminal) unless others in this process wait for it, and the call completes when it
   /// has ended: with the value if one came.
   template <class Loader, class Token = boost::asio::deferred_t>
-  requires detail::is_coroutine_loader<Loader>
+  requires detail::is_coroutine_loader<Loader, T>
   auto async_get_or_load(std::string_view key, Loader loader, Token&& token = {}) const {
     static_assert(
         detail::coroutine_loader_of<Loader, T>,
-        "the loader of async_get_or_load is called with a herdlock::load_context, or with "
-        "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
+        "the loader of async_get_or_load is called with a herdlock::load_context_of<T>&, or "
+        "with nothing, and returns a boost::asio::awaitable<std::optional<T>>");
     auto start = [core = core_, key = std::string(key),
                   loader = std::move(loader)](auto h) mutable {
       using handler_type = decltype(h);
@@ -155,12 +157,52 @@ class cache : public detail::cache_handle {
   /// The same by the loader of the cache, which goes on when the call is over: errc::invalid_value
   /// where it has none.
   template <class Token = boost::asio::deferred_t>
-  requires(!detail::is_coroutine_loader<std::decay_t<Token>>) auto async_get_or_load(
+  requires(!detail::is_coroutine_loader<std::decay_t<Token>, T>) auto async_get_or_load(
       std::string_view key, Token&& token = {}) const {
     auto start = [core = core_, key = std::string(key)](auto h) mutable {
       using handler_type = decltype(h);
       detail::start_call<detail::load_reply<T>, handler_type>(*core, key, std::move(h),
                                                               detail::loader_of_cache{});
+    };
+    return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+  }
+
+  /// Loads the key although its entry is fresh: `void(failure, std::optional<T>)` with what that
+  /// load comes to, which is stored and takes the entry's place. Meanwhile the entry answers get
+  /// and get_or_load.
+  ///
+  /// The load has begun behind this call: one that runs already, here or in another process, is
+  /// waited for and not joined. Calls of one process that wait for their turn share one load. It
+  /// has the claim, so of a fleet one load of the key runs at a time; processes that call at once
+  /// load one after the other. Its error is the answer, never the old value; so is the error of
+  /// another's load that answers still (error_back_off). While the store fails, or claims cannot be
+  /// had, it loads without it, and nothing is stored. errc::not_supported where the locks are in
+  /// another store. Loader, other errors and cancellation as for async_get_or_load.
+  template <class Loader, class Token = boost::asio::deferred_t>
+  requires detail::is_coroutine_loader<Loader, T>
+  auto async_load_now(std::string_view key, Loader loader, Token&& token = {}) const {
+    static_assert(
+        detail::coroutine_loader_of<Loader, T>,
+        "the loader of async_load_now is called with a herdlock::load_context_of<T>&, or with "
+        "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
+    auto start = [core = core_, key = std::string(key),
+                  loader = std::move(loader)](auto h) mutable {
+      using handler_type = decltype(h);
+      using call_loader = detail::coroutine_loader<T, Codec, Loader, detail::caller_wish::load_now>;
+      auto executor = detail::loader_executor(h, core->get_executor());
+      detail::start_call<detail::load_reply<T>, handler_type>(
+          *core, key, std::move(h), call_loader{std::move(loader), std::move(executor)});
+    };
+    return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+  }
+
+  template <class Token = boost::asio::deferred_t>
+  requires(!detail::is_coroutine_loader<std::decay_t<Token>, T>) auto async_load_now(
+      std::string_view key, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key)](auto h) mutable {
+      using handler_type = decltype(h);
+      detail::start_call<detail::load_reply<T>, handler_type>(
+          *core, key, std::move(h), detail::given_by_cache<detail::caller_wish::load_now>{});
     };
     return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
   }
@@ -172,13 +214,15 @@ class cache : public detail::cache_handle {
   /// (`std::vector<std::string> const&`, without the prefix; and with a std::stop_token, if it
   /// takes one, which is triggered when none of them has a use for it any more), and returns
   /// boost::asio::awaitable<Values>, where Values is a map from key to T, std::optional<T> or a
-  /// result of one of these; a key that is not in it has no value. The loads of others are waited
+  /// result of one of these; a key that is not in it has no value. In place of the keys it may take
+  /// the contexts of their loads, `std::vector<load_context_of<T>>&`, in which it decides for each
+  /// key. The loads of others are waited
   /// for meanwhile, and nothing is claimed while the loader runs, so that calls whose keys overlap
   /// never wait for each other in a circle. Should another fail to load a key, or more keys be
   /// missing than max_loads allows at once, the loader is called again with what is left. Executor,
   /// exceptions and cancellation as for async_get_or_load.
   template <class Loader, class Token = boost::asio::deferred_t>
-  requires detail::is_coroutine_many_loader<Loader>
+  requires detail::is_coroutine_many_loader<Loader, T>
   auto async_get_many_or_load(std::vector<std::string> keys, Loader loader,
                               Token&& token = {}) const {
     static_assert(
@@ -200,7 +244,7 @@ class cache : public detail::cache_handle {
 
   /// The same by the loader of the cache, which is called for each key that is missing.
   template <class Token = boost::asio::deferred_t>
-  requires(!detail::is_coroutine_many_loader<std::decay_t<Token>>) auto async_get_many_or_load(
+  requires(!detail::is_coroutine_many_loader<std::decay_t<Token>, T>) auto async_get_many_or_load(
       std::vector<std::string> keys, Token&& token = {}) const {
     auto start = [core = core_, keys = std::move(keys)](auto h) mutable {
       detail::start_many<T>(*core, keys, std::move(h), nullptr);
@@ -209,16 +253,15 @@ class cache : public detail::cache_handle {
                                                            std::forward<Token>(token));
   }
 
-  /// `loader` is called with a load_context&, or with nothing, and returns a T or a
-  /// std::optional<T>. It runs on this thread, inside the call, which ends when it has ended:
+  /// `loader` is called with a load_context_of<T>&, a load_context& or nothing, and returns a T or
+  /// a std::optional<T>. It runs on this thread, inside the call, which ends when it has ended:
   /// options.wait bounds the wait for others, for the claim and for a slot. A loader that asks for
   /// its own key gets errc::load_failed at once.
   template <class Loader>
   std::optional<T> get_or_load(std::string_view key, Loader loader) const {
-    static_assert(
-        detail::blocking_loader_of<Loader, T>,
-        "the loader of get_or_load is called with a herdlock::load_context const&, or with "
-        "nothing, and returns a T or a std::optional<T>");
+    static_assert(detail::blocking_loader_of<Loader, T>,
+                  "the loader of get_or_load is called with a herdlock::load_context_of<T>&, or "
+                  "with nothing, and returns a T or a std::optional<T>");
     auto kept = core_->find_near(key, detail::caller_wish::load);
     if (kept.kind != detail::entry_kind::miss) {
       return detail::reply_of<detail::load_reply<T>>(std::move(kept)).value();
@@ -234,6 +277,23 @@ class cache : public detail::cache_handle {
     core_->refuse_own_key(key);
     return this->template wait_for<std::optional<T>, detail::load_reply<T>>(
         key, detail::loader_of_cache{});
+  }
+
+  /// As async_load_now; `loader` runs as that of get_or_load: on this thread.
+  template <class Loader>
+  std::optional<T> load_now(std::string_view key, Loader loader) const {
+    static_assert(
+        detail::blocking_loader_of<Loader, T>,
+        "the loader of load_now is called with a herdlock::load_context_of<T>&, or with nothing, "
+        "and returns a T or a std::optional<T>");
+    return this->template load_here<T, Codec, std::optional<T>, detail::load_reply<T>,
+                                    detail::caller_wish::load_now>(key, loader);
+  }
+
+  std::optional<T> load_now(std::string_view key) const {
+    core_->refuse_own_key(key);
+    return this->template wait_for<std::optional<T>, detail::load_reply<T>>(
+        key, detail::given_by_cache<detail::caller_wish::load_now>{});
   }
 
   /// As async_get_many_or_load; `loader` returns the map itself, and runs as that of get_or_load:
@@ -355,12 +415,12 @@ class cache : public detail::cache_handle {
   /// async_get_or_load() without a copy: `void(failure, std::shared_ptr<T const>)`, null for "no
   /// such thing". Others may have the same object.
   template <class Loader, class Token = boost::asio::deferred_t>
-  requires detail::is_coroutine_loader<Loader>
+  requires detail::is_coroutine_loader<Loader, T>
   auto async_get_or_load_shared(std::string_view key, Loader loader, Token&& token = {}) const {
     static_assert(
         detail::coroutine_loader_of<Loader, T>,
-        "the loader of async_get_or_load_shared is called with a herdlock::load_context, or with "
-        "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
+        "the loader of async_get_or_load_shared is called with a herdlock::load_context_of<T>&, or "
+        "with nothing, and returns a boost::asio::awaitable<std::optional<T>>");
     auto start = [core = core_, key = std::string(key),
                   loader = std::move(loader)](auto h) mutable {
       using handler_type = decltype(h);
@@ -374,7 +434,7 @@ class cache : public detail::cache_handle {
   }
 
   template <class Token = boost::asio::deferred_t>
-  requires(!detail::is_coroutine_loader<std::decay_t<Token>>) auto async_get_or_load_shared(
+  requires(!detail::is_coroutine_loader<std::decay_t<Token>, T>) auto async_get_or_load_shared(
       std::string_view key, Token&& token = {}) const {
     auto start = [core = core_, key = std::string(key)](auto h) mutable {
       using handler_type = decltype(h);
@@ -446,8 +506,8 @@ class cache : public detail::cache_handle {
   std::shared_ptr<T const> get_or_load_shared(std::string_view key, Loader&& loader) const {
     static_assert(
         detail::blocking_loader_of<std::decay_t<Loader>, T>,
-        "the loader of get_or_load_shared is called with a herdlock::load_context const&, or with "
-        "nothing, and returns a T or a std::optional<T>");
+        "the loader of get_or_load_shared is called with a herdlock::load_context_of<T>&, or "
+        "with nothing, and returns a T or a std::optional<T>");
     auto kept = core_->find_near(key, detail::caller_wish::load);
     if (kept.kind != detail::entry_kind::miss) {
       return std::static_pointer_cast<T const>(std::move(kept.object));

@@ -1,14 +1,12 @@
-// The options of a guarded cache, the context of a loader, and statistics.
+// The options of a guarded cache, and its statistics.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <herdlock/hot_keys.hpp>
@@ -151,7 +149,8 @@ struct tag_options {
   milliseconds max_age{1000};
 };
 
-/// The bounds of the work that one cache object does at a time. Each is 1 or more.
+/// The bounds of one cache object: of the work that it does at a time, and of what it remembers.
+/// Each is 1 or more.
 struct load_bounds {
   /// Loads at once; further ones queue until their callers' deadlines.
   std::size_t max_loads = 64;
@@ -159,7 +158,10 @@ struct load_bounds {
   std::size_t max_loads_without_store = 8;
   /// Callers at once; beyond it errc::overloaded.
   std::size_t max_waiting = 1'000'000;
-  /// Bytes that are remembered of keys: docs/guide/sizing.md. Beyond it errc::overloaded, as above.
+  /// Bytes that a process remembers of keys, 65,536 or more: loads that run, failures and their
+  /// pauses, answers that are in no store. Beyond it the oldest of these go, but for keys that are
+  /// being loaded and lasting entries; when only such are left, a load of one more key is
+  /// errc::overloaded. What a key costs: docs/guide/sizing.md.
   std::size_t max_known_bytes = 64 << 20;
 };
 
@@ -214,32 +216,6 @@ struct cache_options {
   load_bounds bounds{};
 };
 
-/// The load that a loader is called for: each loader is given one. A copy is good for as long as
-/// anybody has it.
-class load_context {
- public:
-  load_context(cache_key key, fencing_token fencing, std::stop_token stop)
-      : key_(std::move(key)), fencing_(fencing), stop_(std::move(stop)) {}
-
-  /// The key as the caller gave it, without the prefix.
-  cache_key const& key() const noexcept { return key_; }
-  /// The token of the claim; 0 in a load without the store. It grows with each load, but for what
-  /// docs/guarantees.md says of clocks that are set back ("The fencing token of a load").
-  fencing_token fencing() const noexcept { return fencing_; }
-  /// Triggered when the loader is asked to end: its claim was lost (by a put, invalidate
-  /// or expire, by the end of a tag, by max_load_time, or by the store), the cache closes, or the
-  /// call that brought it is over and nobody else in this process waits. A value that it comes to
-  /// all the same is stored if the claim is still held; an exception is nobody's error then. A
-  /// coroutine is cancelled besides, by its cancellation slot (cancellation_type::terminal).
-  /// Triggered on the store's executor.
-  std::stop_token const& stop() const noexcept { return stop_; }
-
- private:
-  cache_key key_;
-  fencing_token fencing_;
-  std::stop_token stop_;
-};
-
 /// Counts since the cache was made. Each caller of get_or_load is counted once among near_hits,
 /// hits, negative_hits and misses; those who join a running load are misses.
 struct cache_stats {
@@ -247,7 +223,8 @@ struct cache_stats {
   std::uint64_t negative_hits = 0;  ///< the same, with a negative entry
   std::uint64_t stale_hits = 0;     ///< of both: the entry was stale
   std::uint64_t misses = 0;
-  std::uint64_t joined = 0;             ///< misses answered by a load that another began here
+  std::uint64_t loads_now = 0;          ///< calls of load_now, which are neither hits nor misses
+  std::uint64_t joined = 0;             ///< of both: answered by a load that another began here
   std::uint64_t loads = 0;              ///< loaders run, of all kinds
   std::uint64_t unguarded_loads = 0;    ///< of these, without the store
   std::uint64_t load_errors = 0;        ///< loaders that threw
@@ -257,19 +234,21 @@ struct cache_stats {
   std::uint64_t soft_timeouts = 0;      ///< misses that soft_timeout gave the stale entry
   std::uint64_t stale_after_error = 0;  ///< misses that had the stale entry instead of an error
   std::uint64_t superseded = 0;         ///< loaded values that a newer put, invalidate or load beat
-  std::uint64_t unstorable = 0;         ///< loaded values over a limit, or that did not encode
-  std::uint64_t undecodable = 0;        ///< stored entries that did not decode
-  std::uint64_t ended_by_tags = 0;      ///< stored entries that were read, and a tag had ended
-  std::uint64_t store_errors = 0;       ///< operations of the store that failed
-  std::uint64_t overloaded = 0;         ///< callers turned away at max_waiting
-  std::uint64_t timed_out = 0;          ///< callers whose deadline passed
-  std::uint64_t canceled = 0;           ///< callers who cancelled, or whose cache was destroyed
-  std::uint64_t lasting_entries = 0;    ///< now: lasting entries stored here and not invalidated
-  std::uint64_t lasting_bytes = 0;      ///< now: of their values
-  std::uint64_t near_hits = 0;          ///< answered by what this process keeps, of both kinds
-  std::uint64_t near_inserts = 0;       ///< entries that were read and kept
-  std::uint64_t near_refused = 0;       ///< read to be kept, and changed first, or too large
-  std::uint64_t near_evicted = 0;       ///< of those kept, to make room
+  /// Loaded values over a limit, that did not encode, or that the loader did not want stored.
+  std::uint64_t unstorable = 0;
+  std::uint64_t not_modified = 0;        ///< loads that kept the value that was there
+  std::uint64_t undecodable = 0;         ///< stored entries that did not decode
+  std::uint64_t ended_by_tags = 0;       ///< stored entries that were read, and a tag had ended
+  std::uint64_t store_errors = 0;        ///< operations of the store that failed
+  std::uint64_t overloaded = 0;          ///< callers turned away at max_waiting
+  std::uint64_t timed_out = 0;           ///< callers whose deadline passed
+  std::uint64_t canceled = 0;            ///< callers who cancelled, or whose cache was destroyed
+  std::uint64_t lasting_entries = 0;     ///< now: lasting entries stored here and not invalidated
+  std::uint64_t lasting_bytes = 0;       ///< now: of their values
+  std::uint64_t near_hits = 0;           ///< answered by what this process keeps, of both kinds
+  std::uint64_t near_inserts = 0;        ///< entries that were read and kept
+  std::uint64_t near_refused = 0;        ///< read to be kept, and changed first, or too large
+  std::uint64_t near_evicted = 0;        ///< of those kept, to make room
   std::uint64_t near_invalidations = 0;  ///< of those kept, dropped since somebody changed them
   std::uint64_t near_ended_by_tags = 0;  ///< of those kept, gone with the record of a tag
   /// Kept values that somebody changed, and that were then read again as they had been. Among the

@@ -93,30 +93,39 @@ class single_flight {
   /// destroys the executor must see to it that the operation owns what it uses.
   template <class Operation, class Token = boost::asio::deferred_t>
   auto async_run(std::string_view key, Operation operation, Token&& token = {}) {
-    auto start = [core = core_, executor = executor_, key = std::string(key),
-                  operation = std::move(operation)](auto&& h) mutable {
-      using erased = typename detail::handler_joiner<T>::erased_handler;
-      auto joiner = std::make_shared<detail::handler_joiner<T>>(
-          detail::locate<erased>(std::forward<decltype(h)>(h), executor));
-      start_async(core, executor, key, std::move(joiner), std::move(operation));
-    };
-    return detail::initiate_as<void(std::exception_ptr, T)>(executor_, std::move(start),
-                                                            std::forward<Token>(token));
+    return detail::initiate_as<void(std::exception_ptr, T)>(
+        executor_, start_of<T>(key, std::move(operation)), std::forward<Token>(token));
+  }
+
+  /// The same with a flight_answer<T>, which says how many calls the value went to, and whose
+  /// operation made it: `void(std::exception_ptr, flight_answer<T>)`. Calls are counted when the
+  /// operation has ended; those that have left are not. An exception says nothing of others.
+  template <class Operation, class Token = boost::asio::deferred_t>
+  auto async_run_and_tell(std::string_view key, Operation operation, Token&& token = {}) {
+    return detail::initiate_as<void(std::exception_ptr, flight_answer<T>)>(
+        executor_, start_of<flight_answer<T>>(key, std::move(operation)),
+        std::forward<Token>(token));
   }
 
   /// The outcome of the key's flight. If there is none, calls `operation` (`T()`) on this thread;
   /// else waits. Rethrows the operation's exception; throws herdlock::error (errc::overloaded).
   template <class Operation>
   T run(std::string_view key, Operation&& operation) {
-    return run_by(key, std::nullopt, operation);
+    return run_by<T>(key, std::nullopt, operation);
   }
 
-  /// The same, but a caller that waits for another's operation gives up at the deadline:
+  /// The same; see async_run_and_tell().
+  template <class Operation>
+  flight_answer<T> run_and_tell(std::string_view key, Operation&& operation) {
+    return run_by<flight_answer<T>>(key, std::nullopt, operation);
+  }
+
+  /// The same as run(), but a caller that waits for another's operation gives up at the deadline:
   /// herdlock::error (errc::timed_out). The deadline does not interrupt an `operation` that runs
   /// on this thread.
   template <class Operation>
   T run_until(std::string_view key, clock::time_point deadline, Operation&& operation) {
-    return run_by(key, deadline, operation);
+    return run_by<T>(key, deadline, operation);
   }
 
   /// From now on the running flight of this key takes no more callers; it answers those it has,
@@ -134,10 +143,22 @@ class single_flight {
   using outcome = detail::flight_outcome<T>;
   using role = detail::flight_entry::role;
 
-  template <class Operation>
+  template <class Answer, class Operation>
+  auto start_of(std::string_view key, Operation operation) {
+    return [core = core_, executor = executor_, key = std::string(key),
+            operation = std::move(operation)](auto&& h) mutable {
+      using joiner_type = detail::handler_joiner<T, Answer>;
+      using erased = typename joiner_type::erased_handler;
+      auto joiner = std::make_shared<joiner_type>(
+          detail::locate<erased>(std::forward<decltype(h)>(h), executor));
+      start_async(core, executor, key, std::move(joiner), std::move(operation));
+    };
+  }
+
+  template <class Joiner, class Operation>
   static void start_async(std::shared_ptr<core> const& flights,
                           boost::asio::any_io_executor const& executor, std::string const& key,
-                          std::shared_ptr<detail::handler_joiner<T>> joiner, Operation operation) {
+                          std::shared_ptr<Joiner> joiner, Operation operation) {
     auto slot = boost::asio::get_associated_cancellation_slot(joiner->waiting_handler());
     if (slot.is_connected()) {
       // Weak: a slot may keep its handler long after the operation.
@@ -161,8 +182,9 @@ class single_flight {
     detail::start_coroutine(executor, entry.abandoned, std::move(body), [](std::exception_ptr) {});
   }
 
-  template <class Operation>
-  T run_by(std::string_view key, std::optional<clock::time_point> deadline, Operation& operation) {
+  template <class Answer, class Operation>
+  Answer run_by(std::string_view key, std::optional<clock::time_point> deadline,
+                Operation& operation) {
     auto joiner = std::make_shared<detail::thread_joiner>();
     auto const entry = core_->join(key, joiner);
     if (entry.what == role::refused) throw error(entry.why);
@@ -181,7 +203,9 @@ class single_flight {
                                                     "': its operation did not end in time"));
     }
     if (shared->error) std::rethrow_exception(shared->error);
-    return *shared->value;
+    bool const led = entry.what == role::leads;
+    return detail::answer_of<Answer>(*shared->value, joiner->callers(),
+                                     led ? flight_part::ran : flight_part::joined);
   }
 
   template <class Operation>

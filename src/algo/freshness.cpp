@@ -56,7 +56,7 @@ entry_use freshness_machine::found(std::string_view key, entry_times const& time
                                    clock::duration least_head_start) {
   table_.tell_time(now);
   note_entry(key, times);
-  switch (freshness_of(times, now, {options_.early_refresh, least_head_start}, random)) {
+  switch (freshness_of(times, now, {policy_.early_refresh, least_head_start}, random)) {
     case freshness::fresh:
       return entry_use::serve;
     case freshness::early:
@@ -99,8 +99,8 @@ entry_use freshness_machine::begin_refresh(std::string_view key, entry_times con
 entry_use freshness_machine::use_of_stale(std::string_view key, entry_times const& times) {
   auto const* const known = table_.find(key);
   bool const failing = known && table_.now() < known->refresh.failing_until;
-  if (failing) return options_.fail_safe ? entry_use::serve : entry_use::load;
-  if (options_.soft_timeout > milliseconds{0}) return entry_use::wait_softly;
+  if (failing) return policy_.fail_safe ? entry_use::serve : entry_use::load;
+  if (policy_.soft_timeout > milliseconds{0}) return entry_use::wait_softly;
   return begin_refresh(key, times);
 }
 
@@ -112,7 +112,7 @@ void freshness_machine::refresh_ended(std::string_view key, std::uint64_t refres
   key_place const at(table_, key);
   if (!at || at->refresh.refresh != refresh) return;
   at->refresh.refresh = 0;
-  at->refresh.not_before = now + options_.busy_pause;
+  at->refresh.not_before = now + policy_.busy_pause;
 }
 
 void freshness_machine::load_succeeded(std::string_view key) {
@@ -124,10 +124,10 @@ milliseconds freshness_machine::load_failed(std::string_view key, clock::time_po
                                             random_number random) {
   table_.tell_time(now);
   key_place at(table_, key);
-  if (!at.make(key)) return back_off_after(options_.back_off, 1, random);
+  if (!at.make(key)) return back_off_after(policy_.back_off, 1, random);
   auto& state = at->refresh;
   ++state.failures;
-  auto const pause = back_off_after(options_.back_off, state.failures, random);
+  auto const pause = back_off_after(policy_.back_off, state.failures, random);
   state.failing_until = now + pause;
   return pause;
 }
@@ -190,7 +190,7 @@ bool freshness_machine::wait_over(std::string_view key, stale_copy copy, wait_en
   bool const alive = copy.kept_at > at->killed_at;
   if (at->refresh.kept > 0) --at->refresh.kept;
   if (how == wait_end::value) return false;
-  return alive && (how == wait_end::soft_timeout || options_.fail_safe);
+  return alive && (how == wait_end::soft_timeout || policy_.fail_safe);
 }
 
 }  // namespace herdlock::algo

@@ -105,8 +105,7 @@ enum class wait_end { value, error, soft_timeout };
 class freshness_machine {
  public:
   /// `table` outlives this.
-  freshness_machine(refresh_policy options, key_records& table)
-      : options_(options), table_(table) {}
+  freshness_machine(refresh_policy policy, key_records& table) : policy_(policy), table_(table) {}
 
   /// A caller found this entry. It is early for `least_head_start` before it expires, in any case.
   entry_use found(std::string_view key, entry_times const& times, clock::time_point now,
@@ -153,7 +152,7 @@ class freshness_machine {
   entry_use use_of_stale(std::string_view key, entry_times const& times);
   void note_entry(std::string_view key, entry_times const& times);
 
-  refresh_policy options_;
+  refresh_policy policy_;
   key_records& table_;
   std::uint64_t last_id_ = 0;
 };

@@ -106,6 +106,7 @@ struct unstored_answer : hooks::hook<hooks::of_answer> {
 struct key_record : hooks::hook<hooks::of_record> {
   std::uint64_t flight = 0;  ///< the load that takes new callers; 0: none
   hooks::list<key_user, hooks::of_user> users;
+  std::uint64_t look = 0;       ///< the read that is to be sent (shared_looks); 0: none
   std::uint32_t looks = 0;      ///< reads that are under way
   std::uint64_t killed_at = 0;  ///< stale copies that were read or kept before are dead
   refresh_state refresh;
@@ -118,8 +119,8 @@ struct key_record : hooks::hook<hooks::of_record> {
   std::string_view key() const noexcept { return key_; }
   /// Somebody works at the key, or its entry is to last.
   bool in_use() const noexcept {
-    return flight != 0 || !users.empty() || looks != 0 || refresh.in_use() || lasting ||
-           (end && end->asked != 0);
+    return flight != 0 || !users.empty() || look != 0 || looks != 0 || refresh.in_use() ||
+           lasting || (end && end->asked != 0);
   }
   /// Nothing in it is worth being remembered any more. REQUIRES: !in_use().
   bool spent(clock::time_point now) const noexcept {

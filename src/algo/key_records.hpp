@@ -6,6 +6,7 @@
 //   of the others, which are failures, ends and answers, the oldest go when there is no room
 //
 // Pure. The time is the latest that the table was told.
+// Why: docs/decisions/cache.md#one-record-for-a-key
 #pragma once
 
 #include <cstddef>

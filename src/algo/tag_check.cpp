@@ -14,18 +14,25 @@ tag_verdict tag_verdicts::all() const noexcept {
   return asks_ && worst_ != tag_verdict::gone ? tag_verdict::ask : worst_;
 }
 
+void tag_check::known_tag::is(std::optional<tag_record> const& now, clock::time_point known) {
+  bool const same = found && now && found->now == now->now;
+  since = same ? std::min(since, known) : known;
+  found = now;
+}
+
 void tag_check::told(std::string_view tag, std::optional<tag_record> const& found,
-                     clock::time_point sent) {
+                     clock::time_point sent, clock::time_point came) {
   known_tag& known = *make(tag);
   // A reply that comes late is no news.
   if (sent < known.sent) return;
-  known.found = found;
+  known.is(found, came);
   known.sent = sent;
 }
 
 void tag_check::made(std::string_view tag, tag_record const& record, clock::time_point sent) {
   known_tag& known = *make(tag);
-  known.found = record;
+  // An end of the tag from then on voids the claim under which the record is made.
+  known.is(record, sent);
   known.sent = sent;
 }
 
@@ -72,6 +79,12 @@ tag_need tag_check::need(std::string_view tag, entry_span const& span,
 std::optional<tag_record> tag_check::record(std::string_view tag) const {
   auto const at = known_.find(tag);
   return at == known_.end() ? std::nullopt : at->second.found;
+}
+
+clock::time_point tag_check::known_since(std::string_view tag) const {
+  auto const at = known_.find(tag);
+  bool const is_there = at != known_.end() && at->second.found;
+  return is_there ? at->second.since : clock::time_point::max();
 }
 
 tag_check::known_tag const* tag_check::find(std::string_view tag, clock::time_point since,

@@ -77,8 +77,9 @@ class tag_check {
   explicit tag_check(clock::duration max_age, std::size_t most_tags = 65'536)
       : max_age_(max_age), most_tags_(most_tags) {}
 
-  /// A read that was sent then found the record, or that there is none.
-  void told(std::string_view tag, std::optional<tag_record> const& found, clock::time_point sent);
+  /// A read that was sent then found the record, or that there is none; its answer came at `came`.
+  void told(std::string_view tag, std::optional<tag_record> const& found, clock::time_point sent,
+            clock::time_point came = clock::time_point::max());
   /// This process has made the record. A read that was sent after that, and found none, may have
   /// been carried out before: this is the better word.
   void made(std::string_view tag, tag_record const& record, clock::time_point sent);
@@ -105,6 +106,11 @@ class tag_check {
   /// Nothing when there was none.
   std::optional<tag_record> record(std::string_view tag) const;
 
+  /// When this process knew that the tag has the generations of record(). A load that began later
+  /// may have the tag although nobody named it then: an end since has given it others. Never
+  /// (time_point::max()) when there is no record.
+  clock::time_point known_since(std::string_view tag) const;
+
   std::size_t size() const noexcept { return known_.size(); }
   /// How many tags have been looked at to make room: sweep_hand::looks for each at most.
   std::size_t looked_for_room() const noexcept { return hand_.looked(); }
@@ -119,6 +125,9 @@ class tag_check {
     std::optional<tag_record> found{};
     clock::time_point sent = clock::time_point::min();  // no read counts yet
     own_changes own;
+    clock::time_point since = clock::time_point::max();  // known with these generations
+
+    void is(std::optional<tag_record> const& now, clock::time_point known);
   };
 
   known_tag* make(std::string_view tag);

@@ -127,6 +127,9 @@ void single_flight_core::finish(std::uint64_t flight, erased_outcome outcome) {
     std::lock_guard hold(state_->mutex);
     if (auto* const running = state_->flights.state({flight})) ended = std::move(running->ended);
     joiners = state_->flights.finish({flight});
+    auto const callers = joiners.size() + (ended ? 1 : 0);
+    for (auto const& joiner : joiners) joiner->callers_ = callers;
+    if (ended) ended->callers_ = callers;
   }
   if (ended) ended->settle_ended(outcome, ended->ended_);
   for (auto const& joiner : joiners) joiner->settle(outcome);

@@ -19,12 +19,12 @@ class store_collector;  // cache/fleet/collector.hpp
 
 /// Counters, and warnings, written on the executor and read from any thread.
 struct cache_counters {
-  std::atomic<std::uint64_t> hits{0}, negative_hits{0}, stale_hits{0}, misses{0}, joined{0},
-      loads{0}, unguarded_loads{0}, load_errors{0}, shared_errors{0}, refreshes{0},
+  std::atomic<std::uint64_t> hits{0}, negative_hits{0}, stale_hits{0}, misses{0}, loads_now{0},
+      joined{0}, loads{0}, unguarded_loads{0}, load_errors{0}, shared_errors{0}, refreshes{0},
       refused_refreshes{0}, soft_timeouts{0}, stale_after_error{0}, superseded{0}, unstorable{0},
-      undecodable{0}, ended_by_tags{0}, store_errors{0}, overloaded{0}, timed_out{0}, canceled{0},
-      lasting_entries{0}, lasting_bytes{0}, near_refused{0}, near_fences{0},
-      near_server_evictions{0}, near_links_refused{0};
+      not_modified{0}, undecodable{0}, ended_by_tags{0}, store_errors{0}, overloaded{0},
+      timed_out{0}, canceled{0}, lasting_entries{0}, lasting_bytes{0}, near_refused{0},
+      near_fences{0}, near_server_evictions{0}, near_links_refused{0};
   duration_counts load_time;
   store_warnings warnings;
   /// Adds what the near cache and the hot keys count; none without them. Set before anybody reads.

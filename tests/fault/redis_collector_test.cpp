@@ -18,7 +18,7 @@ namespace {
 
 using texts = cache<std::string>;
 
-constexpr double never = 1e12;
+constexpr double by_no_count = 1e12;
 constexpr char const* lease_key = "{herdlock}:herdlock:collector";
 
 struct redis_collector : testing::Test {
@@ -71,7 +71,7 @@ TEST_F(redis_collector, ItCollectsForPrefixesThatItHasNotItself) {
   texts const first(open_store(server.url()), options(50, "other:"));
   ASSERT_TRUE(are(1, {&first}));
   texts const one(open_store(server.url()), options(50));
-  texts const two(open_store(server.url()), options(never));
+  texts const two(open_store(server.url()), options(by_no_count));
   EXPECT_TRUE(eventually([&] {
     read(first, "k");
     read(one, "mine");
@@ -132,7 +132,7 @@ TEST_F(redis_collector, AListThatWasHeldUpIsNotBelieved) {
   ASSERT_TRUE(are(1, {&slow}));
   auto const first = holder();
   texts const one(open_store(server.url()), options(50));
-  texts const two(open_store(server.url()), options(never));
+  texts const two(open_store(server.url()), options(by_no_count));
   ASSERT_TRUE(eventually([&] {
     read(slow, "k");
     read(one, "k");

@@ -14,6 +14,8 @@
 
 namespace herdlock_test {
 
+using of_text = herdlock::load_context_of<std::string>;
+
 /// Whether loads of such a cache are to run behind answers.
 inline bool loads_behind_answers(herdlock::cache_options const& options) {
   using herdlock::milliseconds;
@@ -42,7 +44,7 @@ class loaders_by_key {
 /// Blocking loaders.
 class relayed_cache : public herdlock::cache<std::string> {
   using text = std::optional<std::string>;
-  using loaders = loaders_by_key<std::function<text(herdlock::load_context&)>>;
+  using loaders = loaders_by_key<std::function<text(of_text&)>>;
 
  public:
   relayed_cache(herdlock::store values, herdlock::cache_options options)
@@ -50,7 +52,7 @@ class relayed_cache : public herdlock::cache<std::string> {
 
   template <class Loader>
   text get_or_load(std::string_view key, Loader loader) const {
-    loaders_->set(key, [loader = std::move(loader)](herdlock::load_context& of) mutable -> text {
+    loaders_->set(key, [loader = std::move(loader)](of_text& of) mutable -> text {
       return herdlock::detail::call_loader(loader, of);
     });
     return herdlock::cache<std::string>::get_or_load(key);
@@ -61,7 +63,7 @@ class relayed_cache : public herdlock::cache<std::string> {
                 std::shared_ptr<loaders> by_key)
       : herdlock::cache<std::string>(
             std::move(values), std::move(options),
-            [by_key](herdlock::load_context& of) { return by_key->of(of.key().str())(of); }),
+            [by_key](of_text& of) { return by_key->of(of.key().str())(of); }),
         loaders_(std::move(by_key)) {}
 
   std::shared_ptr<loaders> loaders_;
@@ -72,7 +74,7 @@ class relayed_cache : public herdlock::cache<std::string> {
 class relayed_coroutines : public herdlock::cache<std::string> {
   using base = herdlock::cache<std::string>;
   using loaded = boost::asio::awaitable<std::optional<std::string>>;
-  using loaders = loaders_by_key<std::function<loaded(herdlock::load_context&)>>;
+  using loaders = loaders_by_key<std::function<loaded(of_text&)>>;
 
  public:
   relayed_coroutines(herdlock::store values, herdlock::cache_options options)
@@ -97,7 +99,7 @@ class relayed_coroutines : public herdlock::cache<std::string> {
     if (!is_owned_) {
       return base::async_get_or_load(key, std::move(loader), std::forward<Token>(token));
     }
-    loaders_->set(key, [loader = std::move(loader)](herdlock::load_context& of) mutable -> loaded {
+    loaders_->set(key, [loader = std::move(loader)](of_text& of) mutable -> loaded {
       return herdlock::detail::call_loader(loader, of);
     });
     return base::async_get_or_load(key, std::forward<Token>(token));
@@ -114,7 +116,7 @@ class relayed_coroutines : public herdlock::cache<std::string> {
                    std::shared_ptr<loaders> by_key) {
     if (!loads_behind_answers(options)) return base(std::move(values), options);
     auto const executor = values.get_executor();
-    auto relay = [by_key](herdlock::load_context of) -> loaded {
+    auto relay = [by_key](of_text of) -> loaded {
       auto load = by_key->of(of.key().str());  // as long as it runs
       auto running = load(of);
       co_return co_await std::move(running);

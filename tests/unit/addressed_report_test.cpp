@@ -7,7 +7,7 @@
 namespace herdlock::algo {
 namespace {
 
-addressed_report some_report() {
+addressed_report some_addressed() {
   addressed_report one;
   one.prefix = std::string("p:\0{x}", 6);
   one.thresholds = {.threshold = 10'000,
@@ -22,15 +22,15 @@ addressed_report some_report() {
 bool is_refused(addressed_report const& one) { return !decode_addressed_report(encode(one)); }
 
 TEST(AddressedReport, ComesBackAsItWasSent) {
-  EXPECT_EQ(decode_addressed_report(encode(some_report())), some_report());
-  auto without = some_report();
+  EXPECT_EQ(decode_addressed_report(encode(some_addressed())), some_addressed());
+  auto without = some_addressed();
   without.prefix.clear();
   without.report.keys.clear();
   EXPECT_EQ(decode_addressed_report(encode(without)), without);
 }
 
 TEST(AddressedReport, OneThatIsCutShortAnywhereIsRefused) {
-  auto const text = encode(some_report());
+  auto const text = encode(some_addressed());
   for (std::size_t size = 0; size < text.size(); ++size) {
     EXPECT_FALSE(decode_addressed_report(std::string_view(text).substr(0, size))) << size;
   }
@@ -38,28 +38,28 @@ TEST(AddressedReport, OneThatIsCutShortAnywhereIsRefused) {
 }
 
 TEST(AddressedReport, NoneIsTakenForAReportToAllNorForAList) {
-  auto const one = some_report();
+  auto const one = some_addressed();
   EXPECT_FALSE(decode_report(encode(one)));
   EXPECT_FALSE(decode_fleet_list(encode(one)));
   EXPECT_FALSE(decode_addressed_report(encode(one.report)));
 }
 
 TEST(AddressedReport, WhatNoCacheHasIsRefused) {
-  auto one = some_report();
+  auto one = some_addressed();
   one.thresholds.threshold = 0;
   EXPECT_TRUE(is_refused(one));
-  one = some_report();
+  one = some_addressed();
   one.thresholds.threshold = fleet_report::most_uses + 1;
   EXPECT_TRUE(is_refused(one));
-  one = some_report();
+  one = some_addressed();
   one.thresholds.most_hot = 0;
   EXPECT_TRUE(is_refused(one));
   one.thresholds.most_hot = 1025;
   EXPECT_TRUE(is_refused(one));
-  one = some_report();
+  one = some_addressed();
   one.thresholds.cool_time = std::chrono::hours(25);
   EXPECT_TRUE(is_refused(one));
-  one = some_report();
+  one = some_addressed();
   one.prefix.assign(limits::max_name_bytes + 1, 'x');
   EXPECT_TRUE(is_refused(one));
   one.prefix.pop_back();

@@ -133,6 +133,8 @@ std::vector<async_call> calls_for_leases() {
          asio::post(o.mutex.get_executor(), [&o] { o.key.unlock(); });
        }},
       {"async_run", [](auto& o, auto n) { o.flights.async_run("key", &fly_once, n); }},
+      {"async_run_and_tell",
+       [](auto& o, auto n) { o.flights.async_run_and_tell("key", &fly_once, n); }},
   };
 }
 
@@ -143,6 +145,7 @@ std::vector<async_call> calls_for_values() {
       {"async_invalidate", [](auto& o, auto n) { o.values.async_invalidate("k", n); }},
       {"async_expire", [](auto& o, auto n) { o.values.async_expire("k", n); }},
       {"async_get_or_load", [](auto& o, auto n) { o.values.async_get_or_load("k", &load_one, n); }},
+      {"async_load_now", [](auto& o, auto n) { o.values.async_load_now("k", &load_one, n); }},
       {"async_get_or_load_shared",
        [](auto& o, auto n) { o.values.async_get_or_load_shared("k", &load_one, n); }},
       {"async_get_many_or_load",

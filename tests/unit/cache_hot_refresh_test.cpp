@@ -88,6 +88,19 @@ TEST_F(CacheHotRefresh, WithEarlyRefreshNobodyWaits) {
   loader.let_go();
 }
 
+// A tenth of the cache's own ttl is more than all that it has.
+TEST_F(CacheHotRefresh, AShortTtlThatTheLoaderSetDoesNotMakeTheEntryEarlyAllTheTime) {
+  open(with_hot_keys({.format = cache_format::framed}));
+  algo::entry_header header{.created = script->time, .load_time = 1ms, .ttl = 3900ms};
+  script->ttl_left = header.ttl;
+  script->entries["p:k"].value =
+      runtime::with_header({std::move(header), cache_value("there")}, layout::string);
+  keep_it();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(ask(), "there");
+  EXPECT_EQ(loader.runs, 0);
+  EXPECT_EQ(strings->stats().refreshes, 0u);
+}
+
 TEST_F(CacheHotRefresh, WhereAnotherProcessIsAtItNobodyWaits) {
   keep_it_near_its_end();
   script->entries["p:k"].claimant = "another";

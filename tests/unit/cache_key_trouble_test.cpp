@@ -2,7 +2,7 @@
 // asks for a refused one does not load at each call.
 #include <deque>
 
-#include "algo/key_record.hpp"
+#include "algo/key_records.hpp"
 #include "cache/engine/shared_looks.hpp"
 #include "cache/keys/unstored.hpp"
 #include "cache_fixture.hpp"
@@ -330,7 +330,8 @@ TEST(SharedLooks, WhoeverComesForAKeyThatWaitsSharesItsReadHoweverManyWereSent) 
     void abandon() override {}
   };
   constexpr auto most = runtime::shared_looks::most_under_way;
-  runtime::shared_looks looks;
+  algo::key_records records(64 << 20);
+  runtime::shared_looks looks(records);
   std::size_t sent = 0, callers = 0;
   auto const add = [&](std::size_t i) {
     looks.add(std::make_shared<asker>("k" + std::to_string(i)));

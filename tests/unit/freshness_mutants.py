@@ -25,7 +25,7 @@ MUTANTS = [
      "if (claim_.hold == claim::none) {\n    auto plan = finish(result_);",
      "LoadMachine.ALostClaimIsSignalledAndItsValueIsNotStored"),
     ("an error beats a stale value", FRESHNESS,
-     "(how == wait_end::soft_timeout || options_.fail_safe)", "how == wait_end::soft_timeout",
+     "(how == wait_end::soft_timeout || policy_.fail_safe)", "how == wait_end::soft_timeout",
      "Freshness.AStaleCopyIsTheAnswerAfterTheSoftTimeoutAndInsteadOfAnError"),
     ("a success does not clear the back-off", FRESHNESS,
      "  if (at) at->refresh.succeeded();", "",

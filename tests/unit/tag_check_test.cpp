@@ -62,6 +62,22 @@ TEST_F(TagCheck, GenerationsAreComparedForEqualityAndNotByOrder) {
   EXPECT_EQ(judge({0, 0}, 50ms, 200ms), tag_verdict::gone);
 }
 
+// A tag that a loader names is trusted if it was known before: an end since has made another
+// record.
+TEST_F(TagCheck, ARecordIsKnownSinceTheFirstAnswerWithItsGenerations) {
+  EXPECT_EQ(check.known_since("t"), clock::time_point::max());
+  check.told("t", record(1, 1), at(100ms), at(150ms));
+  EXPECT_EQ(check.known_since("t"), at(150ms));
+  check.told("t", record(1, 1), at(200ms), at(250ms));
+  EXPECT_EQ(check.known_since("t"), at(150ms));
+  check.told("t", record(1, 2), at(300ms), at(350ms));
+  EXPECT_EQ(check.known_since("t"), at(350ms));
+  check.told("t", std::nullopt, at(400ms), at(450ms));
+  EXPECT_EQ(check.known_since("t"), clock::time_point::max());
+  check.made("t", record(3, 3), at(500ms));
+  EXPECT_EQ(check.known_since("t"), at(500ms));
+}
+
 TEST_F(TagCheck, WithoutARecordTheTagHasChanged) {
   told(std::nullopt, 100ms);
   EXPECT_EQ(judge({1, 1}, 50ms, 200ms), tag_verdict::gone);

@@ -67,32 +67,35 @@ struct only_looks {
   bool start(std::shared_ptr<cache_caller> const&, load_context, load_sink) { return false; }
 };
 
-/// None: the cache's own loader gives what is missing.
-struct loader_of_cache {
-  static constexpr auto wish = caller_wish::load;
+/// None: the cache's own loader gives what is missing, or whatever is there now.
+template <caller_wish Wish>
+struct given_by_cache {
+  static constexpr auto wish = Wish;
   static constexpr auto from = loader_from::cache;
   bool start(std::shared_ptr<cache_caller> const&, load_context, load_sink) { return false; }
 };
 
-/// A coroutine: (load_context), or (), -> awaitable<optional<T>>.
-template <class T, class Codec, class Loader>
+using loader_of_cache = given_by_cache<caller_wish::load>;
+
+/// A coroutine: (load_context_of<T>&), or (), -> awaitable<optional<T>>.
+template <class T, class Codec, class Loader, caller_wish Wish = caller_wish::load>
 struct coroutine_loader {
-  static constexpr auto wish = caller_wish::load;
+  static constexpr auto wish = Wish;
   static constexpr auto from = loader_from::call;
   Loader loader;
   boost::asio::any_io_executor executor;
 
   bool start(std::shared_ptr<cache_caller> const& keep, load_context context, load_sink sink) {
-    load_by_coroutine<T, Codec>(executor, keep, loader, std::move(context), std::move(sink));
+    load_by_coroutine<T, Codec>(executor, keep, loader, context, std::move(sink));
     return true;
   }
 };
 
-/// A loader that blocks: (load_context&), or (), -> optional<T>. It stays where the call was made,
-/// and runs there.
-template <class T, class Codec, class Loader>
+/// A loader that blocks: (load_context_of<T>&), or (), -> optional<T>. It stays where the call was
+/// made, and runs there.
+template <class T, class Codec, class Loader, caller_wish Wish = caller_wish::load>
 struct blocking_loader {
-  static constexpr auto wish = caller_wish::load;
+  static constexpr auto wish = Wish;
   static constexpr auto from = loader_from::call;
   Loader* loader;
   std::shared_ptr<calling_thread> thread;
@@ -100,11 +103,10 @@ struct blocking_loader {
 
   bool start(std::shared_ptr<cache_caller> const&, load_context context, load_sink sink) {
     auto held = std::make_shared<load_sink>(std::move(sink));
-    return thread->run(
-        [body = loader, cache = cache, context = std::move(context), held]() mutable {
-          loading_here const here(cache, context.key().str());
-          run_to(*held, [&] { return loaded_outcome<T, Codec>(call_loader(*body, context)); });
-        });
+    return thread->run([body = loader, cache = cache, context = std::move(context), held] {
+      loading_here const here(cache, context.key().str());
+      load_one_here<T, Codec>(*body, context, *held);
+    });
   }
 };
 
@@ -174,8 +176,8 @@ class cache_call final : public cache_caller {
 /// The full key of a call, or why it cannot be made.
 template <class Loader>
 result<cache_key> key_of_call(cache_core const& core, std::string_view key) {
-  if constexpr (Loader::wish == caller_wish::load) {
-    if (failure why = core.check_call(Loader::from); why.code) return why;
+  if constexpr (Loader::wish != caller_wish::look) {
+    if (failure why = core.check_call(Loader::from, Loader::wish); why.code) return why;
   }
   return core.full_key(key);
 }

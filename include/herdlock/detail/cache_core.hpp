@@ -17,6 +17,7 @@
 #include <herdlock/cache_options.hpp>
 #include <herdlock/detail/async.hpp>
 #include <herdlock/hot_fleet.hpp>
+#include <herdlock/load_context.hpp>
 #include <herdlock/open.hpp>
 #include <herdlock/value.hpp>
 
@@ -31,16 +32,6 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
-enum class entry_kind { miss, absent, value };
-
-/// A decoded entry: a `T` behind the pointer when it is a value. All who asked share it; `sole`
-/// says that only one did, who may move from it.
-struct cache_answer {
-  entry_kind kind = entry_kind::miss;
-  std::shared_ptr<void> object = nullptr;
-  bool sole = false;
-};
-
 /// Makes the T of an entry that is not `absent`. Must not throw.
 using cache_decode = result<std::shared_ptr<void>> (*)(cache_value const&);
 
@@ -51,6 +42,7 @@ struct load_outcome {
   std::optional<std::string> error = std::nullopt;  ///< of a loader that threw: its text
   bool unfinished = false;  ///< the loader was destroyed or could not run: no word on the key
   bool begun = true;        ///< false: it was asked to stop before, and its call may load again
+  load_decisions decided = {};
 };
 
 /// Thrown instead of beginning a loader that has been asked to stop already.
@@ -90,8 +82,8 @@ struct copy_at_hand {
 };
 
 /// Whether a caller wants what is there, or has a loader for what is not; `refresh`: or has one
-/// only for what is there and stale.
-enum class caller_wish { look, load, refresh };
+/// only for what is there and stale; `load_now`: or for whatever is there.
+enum class caller_wish { look, load, refresh, load_now };
 
 /// Whose loader a call asks for: its own, or that of the cache.
 enum class loader_from { call, cache };
@@ -209,7 +201,7 @@ class cache_core {
   /// max_loads_without_store threads.
   static void run_on(std::weak_ptr<runtime::loader_pool> const& pool, std::function<void()> work);
   /// Whether calls with such a loader can be served by what this cache has.
-  failure check_call(loader_from whose) const;
+  failure check_call(loader_from whose, caller_wish wish = caller_wish::load) const;
   /// For loading_here.
   void const* identity() const noexcept { return pool_.get(); }
   /// Throws herdlock::error when this thread is loading the key already.

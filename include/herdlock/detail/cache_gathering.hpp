@@ -139,6 +139,11 @@ class load_run {
   ~load_run();
 
   key_list const& keys() const noexcept { return keys_; }
+  /// In the order of the keys.
+  template <class T>
+  std::vector<load_context_of<T>> contexts() const {
+    return std::vector<load_context_of<T>>(contexts_.begin(), contexts_.end());
+  }
   std::stop_token stop() const noexcept { return stop_.get_token(); }
   void ask_to_stop() { stop_.request_stop(); }
 
@@ -152,6 +157,7 @@ class load_run {
   std::shared_ptr<load_gathering> home_;
   std::shared_ptr<runtime::posting_gate> back_;
   key_list keys_;
+  std::vector<load_context> contexts_;
   std::vector<load_sink> sinks_;
   std::stop_source stop_;
   std::list<std::stop_callback<std::function<void()>>> watches_;
@@ -161,8 +167,9 @@ template <class T, class Codec, class Values>
 void load_run::deliver(Values values) {
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     auto const found = values.find(keys_[i]);
-    sinks_[i](found == values.end() ? loaded_outcome<T, Codec>(std::nullopt)
-                                    : given_outcome<T, Codec>(std::move(found->second)));
+    auto made = found == values.end() ? loaded_outcome<T, Codec>(std::nullopt)
+                                      : given_outcome<T, Codec>(std::move(found->second));
+    sinks_[i](decided_outcome<T, Codec>(std::move(made), *contexts_[i].state()));
   }
 }
 

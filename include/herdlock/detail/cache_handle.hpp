@@ -81,10 +81,11 @@ class cache_handle {
   }
 
   /// The blocking call of who does: the loader runs in here.
-  template <class T, class Codec, class Value, class Reply, class Loader>
+  template <class T, class Codec, class Value, class Reply, caller_wish Wish = caller_wish::load,
+            class Loader>
   Value load_here(std::string_view key, Loader& loader) const {
     auto start = [&](auto done, std::shared_ptr<calling_thread> here) {
-      using call_loader = detail::blocking_loader<T, Codec, Loader>;
+      using call_loader = detail::blocking_loader<T, Codec, Loader, Wish>;
       detail::start_call<Reply, decltype(done)>(
           *core_, key, std::move(done), call_loader{&loader, std::move(here), core_->identity()});
     };

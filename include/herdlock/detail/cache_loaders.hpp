@@ -54,26 +54,47 @@ load_outcome loaded_outcome(std::optional<T> value) {
           .encoded = std::move(encoded)};
 }
 
+/// The outcome of a loader that has ended with this: what it has decided holds.
+template <class T, class Codec>
+load_outcome decided_outcome(load_outcome made, load_state& state) {
+  if (made.error) return made;
+  made.decided = std::exchange(state.decided, {});
+  if (made.decided.is_modified) return made;
+  made.answer = state.replaced;
+  made.encoded = absent{};
+  if (auto const* const old = static_cast<T const*>(made.answer.object.get())) {
+    made.encoded = encode_entry<T, Codec>(*old);
+  }
+  return made;
+}
+
+template <class T, class Codec>
+load_outcome decided_outcome(std::optional<T> value, load_state& state) {
+  if (!state.decided.is_modified) value.reset();  // what is kept is encoded, and this is not
+  return decided_outcome<T, Codec>(loaded_outcome<T, Codec>(std::move(value)), state);
+}
+
 // ------------------------------------------------------------------------- what a loader is
 
-template <class Loader>
-concept takes_context = std::invocable<Loader&, load_context&>;
+template <class Loader, class Context>
+concept takes_context = std::invocable<Loader&, Context&>;
 
-/// The result of a loader that is called with a load_context, or with nothing.
-template <class Loader>
-decltype(auto) call_loader(Loader& loader, [[maybe_unused]] load_context& context) {
-  if constexpr (takes_context<Loader>) {
+/// The result of a loader that is called with its context, or with nothing.
+template <class Loader, class Context>
+decltype(auto) call_loader(Loader& loader, [[maybe_unused]] Context& context) {
+  if constexpr (takes_context<Loader, Context>) {
     return loader(context);
   } else {
     return loader();
   }
 }
 
-template <class Loader>
-concept is_loader = takes_context<Loader> || std::invocable<Loader&>;
+template <class Loader, class T>
+concept is_loader = takes_context<Loader, load_context_of<T>> || std::invocable<Loader&>;
 
-template <class Loader>
-using loaded_by = decltype(call_loader(std::declval<Loader&>(), std::declval<load_context&>()));
+template <class Loader, class T>
+using loaded_by =
+    decltype(call_loader(std::declval<Loader&>(), std::declval<load_context_of<T>&>()));
 
 template <class Result>
 struct awaited {};
@@ -83,18 +104,18 @@ struct awaited<boost::asio::awaitable<Value>> {
 };
 
 /// A coroutine, whatever it gives. Some completion tokens can be called, too.
-template <class Loader>
-concept is_coroutine_loader = is_loader<Loader> && requires {
-  typename awaited<loaded_by<Loader>>::type;
+template <class Loader, class T>
+concept is_coroutine_loader = is_loader<Loader, T> && requires {
+  typename awaited<loaded_by<Loader, T>>::type;
 };
 
 template <class Loader, class T>
 concept blocking_loader_of =
-    is_loader<Loader> && std::convertible_to<loaded_by<Loader>, std::optional<T>>;
+    is_loader<Loader, T> && std::convertible_to<loaded_by<Loader, T>, std::optional<T>>;
 
 template <class Loader, class T>
-concept coroutine_loader_of =
-    is_loader<Loader> && std::same_as<loaded_by<Loader>, boost::asio::awaitable<std::optional<T>>>;
+concept coroutine_loader_of = is_loader<Loader, T> &&
+    std::same_as<loaded_by<Loader, T>, boost::asio::awaitable<std::optional<T>>>;
 
 // --------------------------------------------------------------------------- blocking loaders
 
@@ -147,6 +168,16 @@ void run_to(load_sink& sink, Work&& work) {
   sink(*std::move(outcome));
 }
 
+/// A blocking loader for one key, on this thread.
+template <class T, class Codec, class Loader>
+void load_one_here(Loader& loader, load_context const& of, load_sink& sink) {
+  load_context_of<T> context(of);
+  run_to(sink, [&] {
+    std::optional<T> value = call_loader(loader, context);
+    return decided_outcome<T, Codec>(std::move(value), *context.state());
+  });
+}
+
 // -------------------------------------------------------------------------------- coroutines
 
 /// The keeper of a coroutine loader, which is told when that is destroyed before its end.
@@ -171,11 +202,11 @@ class loader_keeper {
 /// suspension: `keep` has it.
 template <class T, class Codec, class Keeper, class Loader>
 void load_by_coroutine(boost::asio::any_io_executor const& executor, std::shared_ptr<Keeper> keep,
-                       Loader& loader, load_context context, load_sink sink) {
+                       Loader& loader, load_context const& context, load_sink sink) {
   struct body {
     std::shared_ptr<Keeper> keep;
     Loader* loader;
-    load_context context;
+    load_context_of<T> context;
     boost::asio::awaitable<std::optional<T>> operator()() {
       if (context.stop().stop_requested()) throw stopped_before_it_began();
       return call_loader(*loader, context);
@@ -184,15 +215,17 @@ void load_by_coroutine(boost::asio::any_io_executor const& executor, std::shared
   struct end {
     load_sink sink;  // destroyed behind the keeper
     loader_keeper<Keeper> keep;
+    std::shared_ptr<load_state> state;
     void operator()(std::exception_ptr const& thrown, std::optional<T> value) {
       keep.ended();
       if (thrown) return sink(failed_outcome(thrown));
-      run_to(sink, [&] { return loaded_outcome<T, Codec>(std::move(value)); });
+      run_to(sink, [&] { return decided_outcome<T, Codec>(std::move(value), *state); });
     }
   };
   auto const stop = context.stop();
-  start_coroutine(executor, stop, body{keep, &loader, std::move(context)},
-                  end{std::move(sink), loader_keeper<Keeper>(keep)});
+  auto const state = context.state();
+  start_coroutine(executor, stop, body{keep, &loader, load_context_of<T>(context)},
+                  end{std::move(sink), loader_keeper<Keeper>(keep), state});
 }
 
 }  // namespace detail

@@ -20,26 +20,50 @@ namespace detail {
 template <class T>
 using many_values = std::vector<result<std::optional<T>>>;
 
-template <class Loader>
-concept heeds_stop = std::invocable<Loader&, key_list const&, std::stop_token>;
+/// The contexts of the loads of one run.
+template <class T>
+using load_contexts = std::vector<load_context_of<T>>;
+
+template <class Loader, class Loads>
+concept heeds_stop = std::invocable<Loader&, Loads&, std::stop_token>;
 
 template <class Loader>
-concept loads_many = heeds_stop<Loader> || std::invocable<Loader&, key_list const&>;
+concept takes_keys = heeds_stop<Loader, key_list const> || std::invocable<Loader&, key_list const&>;
 
-/// The result of a loader that is called with the keys, or with a stop token besides.
-template <class Loader>
-decltype(auto) call_many_loader(Loader& loader, key_list const& keys,
-                                [[maybe_unused]] std::stop_token stop) {
-  if constexpr (heeds_stop<Loader>) {
-    return loader(keys, std::move(stop));
+/// In the second place: a generic lambda that takes keys is not even tried with contexts.
+template <class Loader, class T>
+concept takes_contexts = heeds_stop<Loader, load_contexts<T>> || std::invocable < Loader&,
+        load_contexts<T>
+& > ;
+
+template <class Loader, class T>
+concept loads_many = takes_keys<Loader> || takes_contexts<Loader, T>;
+
+template <class Loader, class Loads>
+decltype(auto) call_with_stop(Loader& loader, Loads& loads, [[maybe_unused]] std::stop_token stop) {
+  if constexpr (heeds_stop<Loader, Loads>) {
+    return loader(loads, std::move(stop));
   } else {
-    return loader(keys);
+    return loader(loads);
   }
 }
 
-template <class Loader>
-using many_loaded_by = decltype(call_many_loader(
-    std::declval<Loader&>(), std::declval<key_list const&>(), std::declval<std::stop_token>()));
+/// The result of a loader that is called with the keys or with the contexts of the loads, and with
+/// a stop token besides if it takes one.
+template <class T, class Loader>
+decltype(auto) call_many_loader(Loader& loader, key_list const& keys,
+                                [[maybe_unused]] load_contexts<T>& contexts, std::stop_token stop) {
+  if constexpr (takes_keys<Loader>) {
+    return call_with_stop(loader, keys, std::move(stop));
+  } else {
+    return call_with_stop(loader, contexts, std::move(stop));
+  }
+}
+
+template <class Loader, class T>
+using many_loaded_by = decltype(call_many_loader<T>(
+    std::declval<Loader&>(), std::declval<key_list const&>(), std::declval<load_contexts<T>&>(),
+    std::declval<std::stop_token>()));
 
 /// A map from key to T, std::optional<T>, or a result of one of them.
 template <class Values, class T>
@@ -48,24 +72,26 @@ concept values_by_key = requires(Values& values, std::string const& key) {
   given_outcome<T, codec<T>>(std::move(values.find(key)->second));
 };
 
-template <class Loader>
-concept is_coroutine_many_loader = loads_many<Loader> && requires {
-  typename awaited<many_loaded_by<Loader>>::type;
+template <class Loader, class T>
+concept is_coroutine_many_loader = loads_many<Loader, T> && requires {
+  typename awaited<many_loaded_by<Loader, T>>::type;
 };
 
 template <class Loader, class T>
-concept blocking_many_loader_of = loads_many<Loader> && values_by_key<many_loaded_by<Loader>, T>;
+concept blocking_many_loader_of =
+    loads_many<Loader, T> && values_by_key<many_loaded_by<Loader, T>, T>;
 
 template <class Loader, class T>
 concept coroutine_many_loader_of =
-    loads_many<Loader> && values_by_key<typename awaited<many_loaded_by<Loader>>::type, T>;
+    loads_many<Loader, T> && values_by_key<typename awaited<many_loaded_by<Loader, T>>::type, T>;
 
 /// A run of a loader that blocks, on this thread.
 template <class T, class Codec, class Loader>
 void load_many_here(Loader& loader, void const* cache, load_run& run) {
   loading_these const here(cache, run.keys());
+  auto contexts = run.template contexts<T>();
   try {
-    run.template deliver<T, Codec>(call_many_loader(loader, run.keys(), run.stop()));
+    run.template deliver<T, Codec>(call_many_loader<T>(loader, run.keys(), contexts, run.stop()));
   } catch (...) {
     auto const thrown = std::current_exception();
     if (!thrown) {  // the thread is being unwound
@@ -81,14 +107,15 @@ template <class T, class Codec, class Keeper, class Loader>
 void load_many_by_coroutine(boost::asio::any_io_executor const& executor,
                             std::shared_ptr<Keeper> keep, Loader& loader,
                             std::shared_ptr<load_run> run) {
-  using values = typename awaited<many_loaded_by<Loader>>::type;
+  using values = typename awaited<many_loaded_by<Loader, T>>::type;
   struct body {
     std::shared_ptr<Keeper> keep;
     Loader* loader;
     std::shared_ptr<load_run> loads;
+    load_contexts<T> contexts;
     boost::asio::awaitable<values> operator()() {
       if (loads->stop().stop_requested()) throw stopped_before_it_began();
-      return call_many_loader(*loader, loads->keys(), loads->stop());
+      return call_many_loader<T>(*loader, loads->keys(), contexts, loads->stop());
     }
   };
   struct end {
@@ -107,7 +134,8 @@ void load_many_by_coroutine(boost::asio::any_io_executor const& executor,
     }
   };
   auto const stop = run->stop();
-  start_coroutine(executor, stop, body{keep, &loader, run}, end{run, loader_keeper<Keeper>(keep)});
+  start_coroutine(executor, stop, body{keep, &loader, run, run->template contexts<T>()},
+                  end{run, loader_keeper<Keeper>(keep)});
 }
 
 /// On the thread that waits for the call.

@@ -72,9 +72,9 @@ class owned_blocking final : public owned_load {
   void start(load_context context, load_sink sink, home_of_loads const& home) override {
     auto held = std::make_shared<load_sink>(std::move(sink));
     auto work = [loader = loader_, cache = home.pool.lock().get(), context = std::move(context),
-                 held]() mutable {
+                 held] {
       loading_here const here(cache, context.key().str());
-      run_to(*held, [&] { return loaded_outcome<T, Codec>(call_loader(*loader, context)); });
+      load_one_here<T, Codec>(*loader, context, *held);
     };
     auto const why = run_in_pool(home, std::move(work));
     if (why) (*held)(*why);
@@ -92,8 +92,8 @@ class owned_by_executor final : public owned_load {
         loader_(std::make_shared<Loader>(std::move(given.loader))) {}
 
   void start(load_context context, load_sink sink, home_of_loads const&) override {
-    load_by_coroutine<T, Codec>(executor_, std::shared_ptr<void>(loader_), *loader_,
-                                std::move(context), std::move(sink));
+    load_by_coroutine<T, Codec>(executor_, std::shared_ptr<void>(loader_), *loader_, context,
+                                std::move(sink));
   }
 
  private:

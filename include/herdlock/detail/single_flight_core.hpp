@@ -30,6 +30,10 @@ using erased_outcome = std::shared_ptr<void const>;
 class flight_joiner {
  public:
   virtual ~flight_joiner() = default;
+  /// How many calls the outcome went to, this one included. REQUIRES: the flight has ended.
+  std::size_t callers() const noexcept { return callers_; }
+  /// Whether it is this call's operation that ran.
+  bool leads() const noexcept { return leads_; }
   /// Called at most once, without any lock.
   virtual void settle(erased_outcome outcome) = 0;
   /// The same for one whose call ended by this while its operation ran: the outcome is his if it is
@@ -43,6 +47,7 @@ class flight_joiner {
   enum class stage { before, in_flight, left };
   stage stage_ = stage::before;  // this and what follows: guarded by the core's mutex
   bool leads_ = false;
+  std::size_t callers_ = 1;
   failure ended_;
   std::uint64_t flight_ = 0;
   std::uint32_t slot_ = 0;

@@ -9,6 +9,8 @@
 #include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <concepts>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -22,6 +24,25 @@
 
 namespace herdlock {
 inline namespace v0 {
+
+/// The part that a call had in a flight of single_flight.
+enum class flight_part {
+  joined,  ///< another call's operation made the value
+  ran,     ///< this call's own
+};
+
+/// The answer of single_flight::run_and_tell().
+template <class T>
+struct flight_answer {
+  T value{};
+  /// The calls that the value went to, this one included.
+  std::size_t callers = 1;
+  flight_part part = flight_part::joined;
+
+  /// Whether others have the value, too. It says nothing of who made it: that is `part`.
+  bool is_shared() const noexcept { return callers > 1; }
+};
+
 namespace detail {
 
 template <class T>
@@ -37,11 +58,22 @@ std::shared_ptr<flight_outcome<T> const> failed_outcome(failure why) {
   return outcome;
 }
 
-// A handler that waits. Its copy of the value is made where the handler runs.
-template <class T>
+/// The answer of a call: the value, or flight_answer<T>.
+template <class Answer, class T>
+Answer answer_of(T const& value, std::size_t callers, flight_part part) {
+  if constexpr (std::same_as<Answer, T>) {
+    return value;
+  } else {
+    return Answer{value, callers, part};
+  }
+}
+
+// A handler that waits. Its copy of the value is made where the handler runs. `Answer` is T or
+// flight_answer<T>.
+template <class T, class Answer = T>
 class handler_joiner final : public flight_joiner {
  public:
-  using erased_handler = boost::asio::any_completion_handler<void(std::exception_ptr, T)>;
+  using erased_handler = boost::asio::any_completion_handler<void(std::exception_ptr, Answer)>;
 
   explicit handler_joiner(located<erased_handler> done)
       : executor_(boost::asio::prefer(std::move(done.executor),
@@ -53,13 +85,15 @@ class handler_joiner final : public flight_joiner {
   void settle(erased_outcome outcome) override {
     auto typed = std::static_pointer_cast<flight_outcome<T> const>(std::move(outcome));
     auto executor = std::exchange(executor_, {});
-    boost::asio::post(executor, [done = std::move(done_), typed = std::move(typed)]() mutable {
-      if (typed->error) return std::move(done)(typed->error, T());
-      std::optional<T> mine;
+    auto const part = leads() ? flight_part::ran : flight_part::joined;
+    boost::asio::post(executor, [done = std::move(done_), typed = std::move(typed),
+                                 callers = callers(), part]() mutable {
+      if (typed->error) return std::move(done)(typed->error, Answer());
+      std::optional<Answer> mine;
       try {
-        mine.emplace(*typed->value);
+        mine.emplace(answer_of<Answer>(*typed->value, callers, part));
       } catch (...) {
-        return std::move(done)(std::current_exception(), T());
+        return std::move(done)(std::current_exception(), Answer());
       }
       std::move(done)(nullptr, *std::move(mine));
     });

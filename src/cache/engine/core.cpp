@@ -169,7 +169,12 @@ cache_answer cache_core::find_near(std::string_view key, caller_wish wish) const
   return runtime::answer_of(local_->find(key, who));
 }
 
-failure cache_core::check_call(loader_from whose) const {
+failure cache_core::check_call(loader_from whose, caller_wish wish) const {
+  if (wish == caller_wish::load_now && locks_) {
+    return make_failure(errc::not_supported,
+                        "cannot load now what is there: the claims are in another store than the "
+                        "values; invalidate the key, and get_or_load it");
+  }
   if (engine_->services().owned) return {};
   constexpr auto way_out = ": give it one, cache(store, options, loader)";
   if (whose == loader_from::cache) {

@@ -35,7 +35,7 @@ std::shared_ptr<cache_engine> cache_engine::make(std::shared_ptr<store_core> val
   auto keys = cache_keys::make(home, settings.near, settings.decode);
   auto const whose = settings.owned ? detail::loader_from::cache : detail::loader_from::call;
   auto callers = std::make_shared<cache_callers>(home, keys, whose);
-  std::shared_ptr<cache_engine> const made(new cache_engine(home, keys, std::move(callers)));
+  std::shared_ptr<cache_engine> made(new cache_engine(home, keys, std::move(callers)));
   load_services services{
       .home = home,
       .keys = keys,
@@ -65,7 +65,10 @@ std::shared_ptr<cache_engine> cache_engine::make(std::shared_ptr<store_core> val
 }
 
 cache_engine::cache_engine(home_ptr home, std::shared_ptr<cache_keys> keys, callers_ptr callers)
-    : home_(std::move(home)), keys_(std::move(keys)), callers_(std::move(callers)) {}
+    : home_(std::move(home)),
+      keys_(std::move(keys)),
+      callers_(std::move(callers)),
+      looks_(keys_->table()) {}
 
 cache_engine::~cache_engine() {
   services_->where.back->shut();
@@ -125,7 +128,9 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   bool const has_room = callers_->add(*caller, now);
   if (callers_->closed()) return callers_->finish(*caller, home_->store->closed_failure());
   if (!has_room) return turn_away(*caller);
-  if (caller->wish != detail::caller_wish::refresh) {
+  if (loads_now(*caller)) {
+    cache_counters::add(home_->counters.loads_now);
+  } else if (caller->wish != detail::caller_wish::refresh) {
     auto hit = keys_->reads.looked(caller->key, caller->wish, now);
     if (hit) return callers_->finish(*caller, answer_of(std::move(hit)));
   }
@@ -192,9 +197,8 @@ void cache_engine::on_look(look_group const& group, result<found_or_not> got) {
 void cache_engine::on_missed(detail::caller_ptr const& caller) {
   if (caller->answered) return;
   if (caller->wish != detail::caller_wish::refresh) count_miss(*caller, home_->counters);
-  if (caller->wish != detail::caller_wish::load) {
-    return callers_->finish(*caller, detail::cache_answer{});
-  }
+  bool const loads = caller->wish == detail::caller_wish::load || loads_now(*caller);
+  if (!loads) return callers_->finish(*caller, detail::cache_answer{});
   flights_->launch(caller, algo::load_guard::guarded);
 }
 
@@ -228,6 +232,7 @@ void cache_engine::on_found(detail::caller_ptr const& caller, found_entry entry,
 // bounds. A call that was let through although a value is kept has that (near_look::first).
 void cache_engine::do_without_store(detail::caller_ptr const& caller, failure const& why) {
   if (caller->answered) return;
+  if (loads_now(*caller)) return flights_->launch(caller, algo::load_guard::unguarded);
   if (caller->wish != detail::caller_wish::load) return callers_->finish(*caller, why);
   auto hit = local().find(home_->own(caller->key), detail::near_look::any);
   if (hit) return callers_->finish(*caller, answer_of(std::move(hit)));

@@ -69,7 +69,7 @@ load_flight::~load_flight() {
 }
 
 bool load_flight::has_tag(std::string_view tag) const {
-  return std::ranges::find(tags_, tag) != tags_.end();
+  return std::ranges::find(tags_.all, tag) != tags_.all.end();
 }
 
 // A call's run is over that could not claim meanwhile.
@@ -119,6 +119,7 @@ void load_flight::caller_ended() {
 bool load_flight::voided() {
   bool const was_lost = machine_.claim_is_lost();
   said_.end.outdated = true;
+  purpose_.replaces({});  // what is there now is another
   apply(algo::load_voided{}, algo::stop_reason::voided);
   return !was_lost && machine_.claim_is_lost();
 }
@@ -279,11 +280,21 @@ void load_flight::on_claim(result<claim_reply> reply) {
     // The key is another program's: the value that is loaded now answers for this key alone.
     said_.end.refused_alone = !entry;
     if (!entry) return apply(algo::claim_answered{claim_answer::unreadable});
+    if (purpose_.now) {
+      if (said_.by_tags != algo::tag_verdict::gone) purpose_.replaces(*entry);
+      said_.end.refresh_below = limits::max_ttl;
+      if (std::exchange(purpose_.refresh_below, limits::max_ttl) < limits::max_ttl) {
+        return apply(algo::claim_answered{claim_answer::busy, milliseconds{1}, random_unit()});
+      }
+      // The entry has no end of its own: no claim beside it is granted.
+      return apply(algo::claim_answered{claim_answer::unreadable});
+    }
     // Stale already, by a grace that is longer than ours, or by its tags: it is claimed as what it
     // is.
     if (entry->stale(clock::now())) {
       entry->age->by_tags = said_.by_tags;
       purpose_.by_tags = said_.by_tags != algo::tag_verdict::fresh;
+      if (said_.by_tags != algo::tag_verdict::gone) purpose_.replaces(*entry);
       auto const below = key_reads::refresh_below(*entry->age);
       said_.end.refresh_below = below;
       if (std::exchange(purpose_.refresh_below, below) < below) {
@@ -336,7 +347,8 @@ void load_flight::on_watch(result<watch_reply> reply) {
   }
   if (auto* const hit = std::get_if<cache_hit>(&*reply)) {
     auto entry = home.keys->reads.open(std::move(hit->value));
-    if (!entry || entry->stale(clock::now())) {
+    // The load that was under way may have begun before a call of load_now.
+    if (!entry || entry->stale(clock::now()) || purpose_.now) {
       return apply(algo::watch_answered{watch_answer::look_again, random_unit()});
     }
     said_.found = std::move(entry->answer);

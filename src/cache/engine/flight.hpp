@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <herdlock/backend.hpp>
 #include <herdlock/detail/cache_core.hpp>
@@ -24,7 +23,6 @@ namespace herdlock::runtime {
 /// The place that lists the flights of a cache, as a flight sees it. All members on the executor.
 class flight_board : public callers_of_flight {
  public:
-  virtual load_services& services() = 0;
   /// Nobody joins the flight any more.
   virtual void detach(algo::flight_id id) = 0;
   /// `loaded`: the caller that shares the answer, and is not in the flight any more; or null.
@@ -69,7 +67,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>,
               load_purpose const& purpose);
   ~load_flight() override;
 
-  bool behind_answer() const { return purpose_.behind_answer(); }
+  load_purpose const& purpose() const { return purpose_; }
   void start(algo::load_guard guard);
   /// Returns false if the flight has no use for the slot now.
   bool slot_granted();
@@ -83,7 +81,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>,
   bool voided();
   cache_key const& key() const { return key_; }
   owner_token const& owner() const { return owner_; }
-  /// Whether what it loads has the tag.
+  /// Whether what it loads may have the tag.
   bool has_tag(std::string_view tag) const;
   void close();
 
@@ -121,7 +119,7 @@ class load_flight final : public std::enable_shared_from_this<load_flight>,
   bool waits_for_turn_ = false;  // all who wait are parts of calls whose loaders run already
   bool watching_ = false;
   asio::cancellation_signal stop_watch_;
-  std::vector<std::string> tags_;
+  load_tags tags_;
   load_words said_;
 };
 

@@ -55,7 +55,7 @@ detail::caller_ptr const* flight_callers::first_who_loads(callers_of_flight& hom
   return home.first_of(id_, [](auto const&) { return true; });
 }
 
-bool flight_callers::begin(callers_of_flight& home, fencing_token fencing, cache_key const& own_key,
+bool flight_callers::begin(callers_of_flight& home, load_subject const& of,
                            deliver_type const& deliver) {
   auto const& services = home.services();
   for (;;) {
@@ -71,7 +71,7 @@ bool flight_callers::begin(callers_of_flight& home, fencing_token fencing, cache
     auto sink = detail::load_sink([deliver, caller, run = run_](detail::load_outcome outcome) {
       deliver(run, caller, std::move(outcome));
     });
-    load_context context(own_key, fencing, stop_.get_token());
+    load_context context(of.key, of.fencing, stop_.get_token(), of.given);
     switch (whose) {
       case algo::loader_of::nobody:
         ++run_;  // the sink's word is nothing

@@ -35,6 +35,13 @@ class callers_of_flight {
   virtual void look_again(detail::caller_ptr caller) = 0;
 };
 
+/// The load of which a loader is told.
+struct load_subject {
+  cache_key key;  ///< without the prefix
+  fencing_token fencing;
+  detail::load_state given;
+};
+
 /// All members on the executor of the value store.
 class flight_callers {
  public:
@@ -58,8 +65,7 @@ class flight_callers {
   void queued();
 
   /// Begins a loader; false when there is nobody to load any more.
-  bool begin(callers_of_flight& home, fencing_token fencing, cache_key const& own_key,
-             deliver_type const& deliver);
+  bool begin(callers_of_flight& home, load_subject const& of, deliver_type const& deliver);
   bool running() const noexcept { return machine_.running(); }
   /// The number of the loader that runs, or ran last.
   std::uint64_t run() const noexcept { return run_; }

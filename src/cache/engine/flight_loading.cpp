@@ -17,19 +17,20 @@ struct load_flight::told_outcome {
 };
 
 void load_flight::run_loader(flight_board& home) {
-  auto& loads = home.services().keys->loads;
+  auto& tagging = home.services().keys->tagging;
   said_.end.began = clock::now();
-  auto names = loads.tags_of(key_);
-  if (names.has_error()) {
+  purpose_.has_begun = true;
+  auto tags = tagging.of_load(key_, purpose_);
+  if (tags.has_error()) {
     // It is this program's error alone, and no word on the key.
     detail::load_outcome not_begun;
-    not_begun.error = names.error().message;
+    not_begun.error = tags.error().message;
     not_begun.unfinished = true;
     return on_loaded(callers_.run(), std::move(not_begun));
   }
-  tags_ = *std::move(names);
-  if (!tags_.empty()) home.list_tagged(*this);
-  loads.prepare(tags_, said_.end.guard, [self = shared_from_this()](load_extensions found) {
+  tags_ = *std::move(tags);
+  if (!tags_.all.empty()) home.list_tagged(*this);
+  tagging.prepare(tags_, said_.end.guard, [self = shared_from_this()](load_extensions found) {
     auto const board = self->home_.lock();
     if (!board || !self->machine_.loading()) return;  // closed meanwhile
     self->said_.end.extensions = std::move(found);
@@ -50,8 +51,9 @@ void load_flight::begin_loader(flight_board& home) {
       flight_callers::end_call(caller, std::move(told.outcome));
     }
   };
-  cache_key const own(common.own(key_));
-  if (!callers_.begin(home, said_.fencing, own, deliver)) {
+  load_subject const of{cache_key(common.own(key_)), said_.fencing,
+                        home.services().keys->tagging.given(purpose_)};
+  if (!callers_.begin(home, of, deliver)) {
     return apply(algo::loader_done{algo::load_result::nothing});
   }
   auto& counters = home.services().home->counters;
@@ -64,6 +66,24 @@ void load_flight::on_loaded(std::uint64_t run, detail::load_outcome outcome) {
   if (run != callers_.run()) return;
   auto const home = home_.lock();
   if (!home || !machine_.loading()) return callers_.end_loading(std::move(outcome));
+  auto names = take_named(outcome, purpose_);
+  if (!names.empty()) {
+    auto const self = shared_from_this();
+    bool const guarded = said_.end.guard == algo::load_guard::guarded && !machine_.claim_is_lost();
+    named_tags what{std::move(names), said_.end.began, said_.end.extensions,
+                    guarded && outcome.decided.is_stored};
+    auto then = [self, run, outcome = std::move(outcome)](result<load_extensions> said) mutable {
+      if (said.has_error()) {
+        outcome = {.answer = {}, .error = std::move(said).error().message};
+      } else {
+        self->said_.end.extensions = *std::move(said);
+      }
+      self->on_loaded(run, std::move(outcome));
+    };
+    auto& tagging = home->services().keys->tagging;
+    return tagging.add(
+        std::move(what), [self] { self->voided(); }, std::move(then));
+  }
   auto const how = callers_.ended(*home, outcome);
   if (how == algo::load_end::next) return apply(algo::loader_done{algo::load_result::next});
   if (how == algo::load_end::nothing) return apply(algo::loader_done{algo::load_result::nothing});

@@ -22,7 +22,7 @@ void load_flight::extend(load_services& home, cache_store& claims) {
 
 void load_flight::fill(load_services& home, cache_store& claims) {
   auto& end = said_.end;
-  auto const ttl = home.home->ttl_of(*end.outcome.encoded);
+  auto const ttl = home.home->ttl_of(*end.outcome.encoded, end.outcome.decided.ttl);
   fill_request request{key_, owner_, *std::move(end.outcome.encoded), ttl};
   auto write = home.keys->loads.storing(request, clock::now() - end.began, end.extensions);
   auto on_reply =
@@ -45,7 +45,8 @@ void load_flight::end_claim(load_services& home, cache_store& claims, shared_fai
     bool const was_ours = reply.has_value() && *reply == fill_reply::stored;
     bool const has_loaded = end.outcome.answer.kind != detail::entry_kind::miss;
     bool const has_tags = end.extensions.has_value();  // else the entry is still good
-    bool const goes = was_ours && has_loaded && is_refresh && has_tags;
+    bool const is_old = has_tags || self->purpose_.now;
+    bool const goes = was_ours && has_loaded && is_refresh && is_old;
     if (!values || !goes) return self->on_stored(reply);
     // Else the old value would be served for as long as its grace lasts.
     board->services().keys->loads.remove(*values, self->key_,

@@ -46,9 +46,17 @@ std::optional<algo::flight_id> cache_flights::flying(cache_key const& key) {
                                    [](auto const& one) { return !one->waits_for_slot(); });
 }
 
+// A load that began before a call of load_now is none for it, nor for those who come behind it.
+void cache_flights::leave_older_load(cache_key const& key) {
+  auto const running = flying(key);
+  if (!running) return;
+  auto const& purpose = (*table_.state(*running))->purpose();
+  if (!purpose.now || purpose.has_begun) table_.detach(*running);
+}
+
 bool cache_flights::are_awaited(cache_key const& key) {
   auto const running = flying(key);
-  return running && !(*table_.state(*running))->behind_answer();
+  return running && !(*table_.state(*running))->purpose().others_look();
 }
 
 void cache_flights::launch(detail::caller_ptr caller, algo::load_guard guard,
@@ -57,6 +65,8 @@ void cache_flights::launch(detail::caller_ptr caller, algo::load_guard guard,
   auto& unstored = services_.keys->unstored();
   if (caller->answered) return;
   if (callers_->closed()) return callers_->finish(*caller, home.store->closed_failure());
+  purpose.now = loads_now(*caller);
+  if (purpose.now) leave_older_load(caller->key);
   bool const joins = flying(caller->key).has_value();
   bool const is_first = guard == algo::load_guard::guarded && !joins;
   bool const moves = is_first && unstored.is_moving(caller->key);
@@ -71,7 +81,8 @@ void cache_flights::launch(detail::caller_ptr caller, algo::load_guard guard,
   }
   auto const known =
       unstored.find(caller->key, probe && !refreshes ? algo::load_guard::unguarded : guard);
-  if (known) {
+  // A value that is given again is not loaded now; the error of a load answers everybody.
+  if (known && (known->has_error() || !purpose.now)) {
     if (probe) services_.home->trouble.claim_probe_over();
     if (refreshes) return;
     cache_counters::add(services_.home->counters.joined);
@@ -144,10 +155,12 @@ void cache_flights::forget(algo::flight_id id) {
     caller->in_flight = false;
     auto end = callers_->best_of(*caller, services_.home->store->closed_failure());
     // No loader of his ran for this flight.
-    if (end.has_error() && !callers_->closed()) {
-      launch(caller, algo::load_guard::guarded);
-    } else {
+    if (!end.has_error() || callers_->closed()) {
       callers_->finish(*caller, std::move(end));
+    } else if (loads_now(*caller)) {
+      look_again_(caller);
+    } else {
+      launch(caller, algo::load_guard::guarded);
     }
   }
 }

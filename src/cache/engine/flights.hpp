@@ -17,7 +17,9 @@
 
 namespace herdlock::runtime {
 
+/// A call that loads whatever is there misses nothing.
 inline void count_miss(detail::cache_caller& caller, cache_counters& counters) {
+  if (loads_now(caller)) return;
   if (!std::exchange(caller.missed, true)) cache_counters::add(counters.misses);
 }
 
@@ -73,6 +75,7 @@ class cache_flights final : public flight_board,
   void look_again(detail::caller_ptr caller) override { look_again_(std::move(caller)); }
 
   std::optional<algo::flight_id> flying(cache_key const& key);
+  void leave_older_load(cache_key const& key);
   void left(detail::cache_caller& caller);
   void refuse(detail::cache_caller& caller);
   std::vector<std::shared_ptr<load_flight>> at_work(cache_key const& key);

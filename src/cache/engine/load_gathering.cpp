@@ -134,6 +134,7 @@ load_run::load_run(std::shared_ptr<load_gathering> home,
     : home_(std::move(home)), back_(std::move(back)) {
   for (auto& one : loads) {
     keys_.push_back(one.context.key().str());
+    contexts_.push_back(one.context);
     sinks_.push_back(std::move(one.sink));
     watches_.emplace_back(one.context.stop(), [weak = std::weak_ptr(home_)] {
       // On the store's executor, as all of the gathering.

@@ -5,14 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <herdlock/detail/cache_core.hpp>
 #include <herdlock/types.hpp>
 
-#include "algo/tag_check.hpp"
+#include "algo/key_records.hpp"
 
 namespace herdlock::runtime {
 
@@ -25,9 +24,6 @@ class shared_looks {
   struct group {
     detail::caller_ptr head;
     std::vector<detail::caller_ptr> rest;
-    std::uint64_t sent = 0;  ///< cache_freshness::look_sent()
-    /// The verdict of its tags on the entry.
-    algo::tag_verdict by_tags = algo::tag_verdict::fresh;
 
     template <class Visit>
     void for_each(Visit&& visit) const {
@@ -36,14 +32,20 @@ class shared_looks {
     }
   };
 
+  /// `records` outlives this.
+  explicit shared_looks(algo::key_records& records) : records_(records) {}
+
   void add(detail::caller_ptr caller) {
     if (next_ < groups_.size()) {
-      // The index is made with the second caller.
-      if (by_key_.empty()) by_key_.emplace(groups_[next_].head->key.str(), next_);
-      auto const [found, fresh] = by_key_.try_emplace(caller->key.str(), groups_.size());
-      if (!fresh) return groups_[found->second].rest.push_back(std::move(caller));
+      // Marks are made with the second caller.
+      if (!std::exchange(are_marked_, true)) mark(next_);
+      auto const* const known = records_.find(caller->key.str());
+      if (known && known->look != 0) {
+        return groups_[known->look - first_].rest.push_back(std::move(caller));
+      }
     }
     groups_.push_back({std::move(caller), {}});
+    if (are_marked_) mark(groups_.size() - 1);
   }
 
   /// ended() is to be called for each read that is sent. O(1) for each, amortized.
@@ -51,10 +53,12 @@ class shared_looks {
   void send_some(Send&& send) {
     while (next_ < groups_.size() && under_way_ < most_under_way) {
       auto one = std::move(groups_[next_]);
-      if (!by_key_.empty()) by_key_.erase(one.head->key.str());
+      if (are_marked_) unmark(one);
       if (++next_ == groups_.size()) {
         groups_.clear();
+        first_ += next_;
         next_ = 0;
+        are_marked_ = false;
       }
       ++under_way_;
       send(std::move(one));
@@ -68,18 +72,31 @@ class shared_looks {
   }
 
  private:
+  // Without room for a record callers of the key share no read.
+  void mark(std::size_t index) {
+    auto const& key = groups_[index].head->key.str();
+    algo::key_place at(records_, key);
+    if (at.make(key)) at->look = first_ + index;
+  }
+  void unmark(group const& one) {
+    algo::key_place const at(records_, one.head->key.str());
+    if (at) at->look = 0;
+  }
+
   // If some wait all the time, the list does not grow for ever.
   void drop_sent() {
     if (next_ < most_under_way || 2 * next_ < groups_.size()) return;
     groups_.erase(groups_.begin(), groups_.begin() + static_cast<std::ptrdiff_t>(next_));
-    for (auto& [_, at] : by_key_) at -= next_;
+    first_ += next_;
     next_ = 0;
   }
 
   std::vector<group> groups_;  // from next_ on
   std::size_t next_ = 0;
   std::size_t under_way_ = 0;
-  std::unordered_map<std::string_view, std::size_t> by_key_;  // the groups that wait
+  std::uint64_t first_ = 1;  // the number of the first group
+  bool are_marked_ = false;  // those that wait, in the records of their keys
+  algo::key_records& records_;
 };
 
 }  // namespace herdlock::runtime

@@ -73,9 +73,7 @@ void cache_hot::on_due(clock::time_point now) {
   auto const core = core_;  // a tick whose core nobody else has tells nothing
   next_tick_ = now + tick;
   detail::hot_keys_core::tick(core, now);
-  if (fleet_ && !closed_) {
-    fleet_->tick(now, *core_, near_.keeps);
-  }
+  if (!closed_) fleet_->tick(now, *core_, near_.keeps);
   fill_free_places();
   if (closed_) return;
   // A key that nobody reads any more cools.
@@ -88,7 +86,7 @@ void cache_hot::on_due(clock::time_point now) {
 void cache_hot::becomes_hot(std::string const& key, std::uint64_t hash, algo::hot_by how) {
   if (closed_) return;
   bool const has_begun = places_.becomes_hot(key, hash, how);
-  if (fleet_ && how == algo::hot_by::our_count) fleet_->hurry();
+  if (how == algo::hot_by::our_count) fleet_->hurry();
   if (has_begun) begin(key);
 }
 
@@ -126,12 +124,10 @@ algo::hot_place* cache_hot::find(std::string_view key) {
 }
 
 std::vector<fleet_hot_key> cache_hot::fleet_top(std::size_t most) const {
-  return fleet_ ? fleet_->top(most) : std::vector<fleet_hot_key>();
+  return fleet_->top(most);
 }
 
-hot_fleet_stats cache_hot::fleet_stats() const {
-  return fleet_ ? fleet_->stats() : hot_fleet_stats();
-}
+hot_fleet_stats cache_hot::fleet_stats() const { return fleet_->stats(); }
 
 void cache_hot::add_counts(cache_stats& into) const {
   auto const here = core_->stats();
@@ -147,7 +143,7 @@ void cache_hot::add_counts(cache_stats& into) const {
 
 void cache_hot::close() {
   closed_ = true;
-  if (fleet_) fleet_->close();
+  fleet_->close();
   if (entries_) entries_->close();
   timer_queue::remove(*this);
   places_ = algo::hot_places(0);

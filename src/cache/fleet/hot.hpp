@@ -99,7 +99,7 @@ class cache_hot final : public key_heat,
   hot_keeper near_;
   callback_gate callbacks_;
   std::shared_ptr<detail::hot_keys_core> const core_;
-  std::shared_ptr<cache_fleet> fleet_;   // null when processes tell each other nothing
+  std::shared_ptr<lone_process> fleet_ = std::make_shared<lone_process>();
   std::shared_ptr<cache_keep> entries_;  // null when no rule is obeyed
   algo::hot_places places_;
   clock::time_point next_tick_{};

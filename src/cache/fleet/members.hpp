@@ -20,26 +20,41 @@
 
 namespace herdlock::runtime {
 
-/// Keys are without the prefix of the cache. All members on the executor, but for top() and
-/// stats().
-class cache_fleet final : public report_listener, public std::enable_shared_from_this<cache_fleet> {
+/// A cache whose process tells others nothing, and hears of nothing.
+class lone_process {
  public:
-  using change_listener = std::function<void(algo::fleet_change const&)>;
   /// A value of the key is kept here. Empty: none ever is.
   using keeping = std::function<bool(std::string_view key)>;
+
+  virtual ~lone_process() = default;
+
+  virtual void tick(clock::time_point, detail::hot_keys_core&, keeping const&) {}
+  /// The next tick has something to tell: a key has become hot here.
+  virtual void hurry() noexcept {}
+  // Any thread.
+  virtual std::vector<fleet_hot_key> top(std::size_t) const { return {}; }
+  virtual hot_fleet_stats stats() const { return {}; }
+
+  virtual void close() {}
+};
+
+/// Keys are without the prefix of the cache. All members on the executor, but for top() and
+/// stats().
+class cache_fleet final : public lone_process,
+                          public report_listener,
+                          public std::enable_shared_from_this<cache_fleet> {
+ public:
+  using change_listener = std::function<void(algo::fleet_change const&)>;
 
   cache_fleet(std::shared_ptr<store_core> home, fleet_settings settings, change_listener told);
 
   /// To be called at each tick of the counters. Asks the store for nothing before a key is read at
   /// a hundredth of the threshold here.
-  void tick(clock::time_point now, detail::hot_keys_core& counted, keeping const& keeps);
-  /// The next tick has something to tell: a key has become hot here.
-  void hurry() noexcept { hurries_ = true; }
-  // Any thread.
-  std::vector<fleet_hot_key> top(std::size_t most) const;
-  hot_fleet_stats stats() const;
-
-  void close();
+  void tick(clock::time_point now, detail::hot_keys_core& counted, keeping const& keeps) override;
+  void hurry() noexcept override { hurries_ = true; }
+  std::vector<fleet_hot_key> top(std::size_t most) const override;
+  hot_fleet_stats stats() const override;
+  void close() override;
 
  private:
   static constexpr milliseconds pause{100};

@@ -31,6 +31,11 @@ struct found_entry {
   bool stale(clock::time_point now) const { return age && now >= age->times.expires; }
 };
 
+/// Whether a call loads whatever is there.
+inline bool loads_now(detail::cache_caller const& caller) {
+  return caller.wish == detail::caller_wish::load_now;
+}
+
 /// Why a key is loaded.
 struct load_purpose {
   /// An entry with less time left in the store is loaded anew although it is there; 0: none is.
@@ -40,10 +45,21 @@ struct load_purpose {
   bool waits_softly = false;   ///< the caller that waits has a stale value at hand
   bool probes_claims = false;  ///< its claim is to tell whether claims work again
   bool by_tags = false;        ///< tags ended the entry, of which the store knows nothing
+  bool now = false;            ///< whatever is there: it is no answer
+  bool has_begun = false;      ///< its loader has been called, or is about to be
+  /// The entry, for its loader to look at and to keep; a miss where none is to be had.
+  detail::cache_answer replaced = {};
+  std::string replaced_tags = {};  ///< the extensions of its header
 
+  void replaces(found_entry const& entry) {
+    replaced = entry.answer;
+    replaced_tags = entry.age ? entry.age->header.extensions : std::string();
+  }
   bool is_refresh() const noexcept { return refresh != 0; }
   /// There is something to be served to others while it runs.
   bool behind_answer() const noexcept { return is_refresh() || waits_softly; }
+  /// Others may find an answer in the store.
+  bool others_look() const noexcept { return behind_answer() || now; }
 };
 
 /// The use that a caller makes of an entry, and the load that belongs to it.

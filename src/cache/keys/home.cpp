@@ -1,6 +1,19 @@
 #include "cache/keys/home.hpp"
 
+#include <algorithm>
+#include <variant>
+
 namespace herdlock::runtime {
+
+milliseconds cache_home::ttl_of(cache_value const& value, std::optional<milliseconds> set) const {
+  auto const own = std::holds_alternative<absent>(value) ? options.negative_ttl : options.ttl;
+  auto const base = set.value_or(own);
+  // The loader may know when its value ends to be true: no jitter makes that later.
+  double const most = set ? 0 : 1;
+  double const share = 1.0 + options.ttl_jitter * (most - (1 + most) * random_unit());
+  auto const varied = milliseconds(static_cast<std::int64_t>(double(base.count()) * share));
+  return std::clamp(varied, limits::min_ttl, limits::max_ttl);
+}
 
 cache_options cache_home::expressed(cache_options options) {
   if (options.ttl != herdlock::lasting) return options;

@@ -1,11 +1,10 @@
 // The things that all parts of one cache share.
 #pragma once
 
-#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include <herdlock/backend.hpp>
 #include <herdlock/detail/cache_core.hpp>
@@ -41,13 +40,8 @@ struct cache_home {
 
   std::string in_words() const { return cache_in_words(store->display_name(), options.prefix); }
   std::string_view own(cache_key const& key) const { return without_prefix(key, options); }
-  /// The ttl of an entry with this value, with its jitter.
-  milliseconds ttl_of(cache_value const& value) const {
-    auto const base = std::holds_alternative<absent>(value) ? options.negative_ttl : options.ttl;
-    double const share = 1.0 + options.ttl_jitter * (2 * random_unit() - 1);
-    auto const varied = milliseconds(static_cast<std::int64_t>(double(base.count()) * share));
-    return std::clamp(varied, limits::min_ttl, limits::max_ttl);
-  }
+  /// The ttl of an entry with this value, with its jitter; `set`: the ttl that its loader has set.
+  milliseconds ttl_of(cache_value const& value, std::optional<milliseconds> set = {}) const;
 
   /// Keeps what is known of keys: for a reply that is to come back to a part of that.
   std::shared_ptr<void> keep() const { return owner.lock(); }

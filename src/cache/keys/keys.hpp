@@ -2,6 +2,7 @@
 //
 //   reads    looked, found, missed
 //   loads    claimed, loaded, failed, stored
+//   tagging  load begins, tags named by its loader
 //   writes   write begins, write ended, expired, tag ended
 //   here     closed; the table itself evicts (algo/key_records.hpp)
 //
@@ -14,6 +15,7 @@
 #include "cache/keys/loads.hpp"
 #include "cache/keys/policies.hpp"
 #include "cache/keys/reads.hpp"
+#include "cache/keys/tagging.hpp"
 #include "cache/keys/writes.hpp"
 
 namespace herdlock::runtime {
@@ -48,6 +50,7 @@ class cache_keys {
  public:
   key_reads reads;
   key_loads loads{policies_, reads};
+  key_tagging tagging{policies_};
   key_writes writes{policies_};
 };
 

@@ -42,6 +42,12 @@ std::size_t bytes_of(detail::load_outcome const& outcome) noexcept {
   return outcome.encoded.has_value() ? value_bytes(*outcome.encoded) : bytes_not_known;
 }
 
+// The answer of a load, for those who come while the store does not have it.
+cache_unstored::sized_answer sized(load_end const& end) {
+  auto const longest = end.outcome.decided.ttl.value_or(milliseconds::max());
+  return {answer_of(end.outcome), end.bytes, end.began, longest};
+}
+
 void warn_of_short_grace(cache_home& home, milliseconds usual) {
   std::string const time = std::to_string(usual.count()) + " ms";
   home.counters.warnings.add(
@@ -141,25 +147,10 @@ std::string key_loads::failed_elsewhere(cache_key const& key, load_backing_off w
 
 // -------------------------------------------------------------------------------- the load
 
-result<std::vector<std::string>> key_loads::tags_of(cache_key const& key) const {
-  return of_.tags ? of_.tags->names_of(key) : std::vector<std::string>();
-}
-
-void key_loads::prepare(std::vector<std::string> const& tags, algo::load_guard guard,
-                        std::function<void(load_extensions)> done) {
-  // Nothing is stored of what is loaded without the store.
-  if (tags.empty() || guard == algo::load_guard::unguarded) return done(std::string());
-  of_.tags->prepare(tags, [this, keep = of_.home->keep(),
-                           done = std::move(done)](result<std::string> extensions) {
-    if (extensions.has_value()) return done(*std::move(extensions));
-    of_.home->trouble.tell(extensions.error());
-    done(std::nullopt);
-  });
-}
-
 bool key_loads::is_storable(load_end const& end) const {
-  if (!end.extensions) return false;
-  bool const keeps = end.outcome.answer.kind != detail::entry_kind::absent ||
+  auto const& decided = end.outcome.decided;
+  if (!end.extensions || !decided.is_stored) return false;
+  bool const keeps = end.outcome.answer.kind != detail::entry_kind::absent || decided.ttl ||
                      of_.home->options.negative_ttl != milliseconds{0};
   auto const added = frame_bytes(of_.home->form, of_.home->options.format, *end.extensions);
   return keeps && !check_storable(end.outcome.encoded, of_.home->form, added).code;
@@ -190,6 +181,7 @@ load_verdict key_loads::loaded(cache_key const& key, load_end& end) {
       warn_of_short_grace(*of_.home, *usual);
     }
   }
+  if (!end.outcome.decided.is_modified) cache_counters::add(counters.not_modified);
   bool const unguarded = end.guard == algo::load_guard::unguarded;
   bool const guarded = !unguarded && end.has_claim;
   load_verdict is{load_result::storable, {}};
@@ -222,7 +214,7 @@ load_verdict key_loads::loaded(cache_key const& key, load_end& end) {
 
 void key_loads::keep_answer(cache_key const& key, load_end const& end, unstored_kind kind) {
   if (end.outdated) return;
-  of_.unstored.add(key, kind, {answer_of(end.outcome), end.bytes, end.began});
+  of_.unstored.add(key, kind, sized(end));
 }
 
 shared_failure key_loads::failed(cache_key const& key, std::string text) {
@@ -261,7 +253,7 @@ void key_loads::untaken(cache_key const& key, load_end const& end, untaken_by wh
     return keep_answer(key, end, unstored_kind::unstorable);
   }
   if (end.outdated) return;
-  of_.unstored.add_untaken(key, {answer_of(end.outcome), end.bytes, end.began});
+  of_.unstored.add_untaken(key, sized(end));
 }
 
 void key_loads::remove(cache_store& values, cache_key const& key, std::function<void()> then) {

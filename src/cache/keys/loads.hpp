@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <herdlock/detail/cache_core.hpp>
 
@@ -13,6 +12,7 @@
 #include "cache/keys/entries.hpp"
 #include "cache/keys/policies.hpp"
 #include "cache/keys/reads.hpp"
+#include "cache/keys/tagging.hpp"
 
 namespace herdlock::runtime {
 
@@ -21,10 +21,6 @@ struct claim_of_load {
   bool by_tags;                   ///< it stands beside an entry that tags ended
   std::function<void()> give_up;  ///< gives the claim up in the background
 };
-
-/// The extensions of an entry's header: the generations of its tags. None: they are unknown, and
-/// the value is not to be stored.
-using load_extensions = std::optional<std::string>;
 
 /// The end of a load, and of its claim meanwhile.
 struct load_end {
@@ -65,12 +61,6 @@ class key_loads {
   std::string failed_elsewhere(cache_key const& key, load_backing_off what);
 
   // ---- the load
-  /// The tags of the key by tag_options::of: to be found before a load begins. An error when they
-  /// cannot be such, and nothing is to be loaded.
-  result<std::vector<std::string>> tags_of(cache_key const& key) const;
-  /// R22: finds out the generations of before the load, whatever changes while it runs.
-  void prepare(std::vector<std::string> const& tags, algo::load_guard guard,
-               std::function<void(load_extensions)> done);
   /// Our loader came to this.
   load_verdict loaded(cache_key const& key, load_end& end);
   /// The error of our load, as the others are told of it.

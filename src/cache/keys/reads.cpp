@@ -24,6 +24,15 @@ void warn_of_foreign_entries(cache_home& home) {
       format + "); give each of them a prefix of its own");
 }
 
+// Nothing that is there is an answer to the call.
+load_purpose purpose_of_now(found_entry& entry) {
+  load_purpose purpose{.refresh_below = limits::max_ttl};
+  entry.answer.sole = false;
+  bool const is_dead = entry.age && entry.age->killed;
+  if (!is_dead) purpose.replaces(entry);
+  return purpose;
+}
+
 }  // namespace
 
 struct key_reads::look {
@@ -140,9 +149,10 @@ milliseconds key_reads::refresh_below(entry_age const& age) {
 }
 
 // A caller who only looks takes a stale entry for a miss.
-found_use key_reads::use_of(detail::cache_caller const& caller, found_entry const& entry,
+found_use key_reads::use_of(detail::cache_caller const& caller, found_entry& entry,
                             clock::time_point now) {
   using algo::entry_use;
+  if (loads_now(caller)) return {entry_use::load, purpose_of_now(entry)};
   if (!entry.age) return {entry_use::serve};
   auto const& age = *entry.age;
   bool const stale = entry.stale(now);
@@ -162,6 +172,10 @@ found_use key_reads::use_of(detail::cache_caller const& caller, found_entry cons
   }
   if (is.use == entry_use::serve_and_refresh) is.purpose.refresh = of_.ages.refresh_id();
   is.purpose.waits_softly = is.use == entry_use::wait_softly;
+  if (is.use != entry_use::serve) {
+    entry.answer.sole = false;
+    if (!age.killed) is.purpose.replaces(entry);
+  }
   return is;
 }
 
@@ -196,8 +210,12 @@ void key_reads::plan_near(cache_key const& key, found_entry& found, algo::near_e
   auto& age = found.age;
   if (of_.local.is_hot(key) && !of_.lasting) {
     bool const negative = found.answer.kind == detail::entry_kind::absent;
-    auto const ttl = negative ? options.negative_ttl : options.ttl;
-    if (!of_.tags) {
+    auto ttl = negative ? options.negative_ttl : options.ttl;
+    if (of_.tags) {
+      // Its loader may have set another: one that is shorter than the head start by the cache's own
+      // would be early all the time.
+      if (age) ttl = age->header.ttl;
+    } else {
       auto const load_time = age ? age->times.load_time : of_.last_load_time;
       // When it was made is not known: it says nothing of a load that failed.
       age = entry_age{{.ttl = ttl}, {{}, load_time, how.ends, how.ends}};

@@ -28,9 +28,9 @@ class key_reads {
   void read(cache_key const& key, sharing how, on_found done);
   /// The entry in a stored value; nothing when it cannot be decoded.
   std::optional<found_entry> open(cache_value stored);
-  /// The use that a caller makes of an entry that was found.
-  found_use use_of(detail::cache_caller const& caller, found_entry const& entry,
-                   clock::time_point now);
+  /// The use that a caller makes of an entry that was found. The loader of a load that is to
+  /// replace the entry shares its value.
+  found_use use_of(detail::cache_caller const& caller, found_entry& entry, clock::time_point now);
   static milliseconds refresh_below(entry_age const& age);
 
  private:

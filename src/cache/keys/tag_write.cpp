@@ -77,7 +77,7 @@ std::uint64_t tag_write::next_number() { return detail::key_hash(owner_.str(), +
 void tag_write::on_record(cache_lookup const& found, clock::time_point sent) {
   auto const record = found ? tags_.record_of(*found) : std::nullopt;
   auto const now = clock::now();
-  tags_.known().told(tag_, record, sent);
+  tags_.known().told(tag_, record, sent, now);
   if (!record) return remove();  // something else, in its way
   if (tags_.known().need(tag_, {asked_, tags_.span().ends}, now) == algo::tag_need::none) {
     return finish({});
@@ -101,7 +101,7 @@ void tag_write::look_again() {
     auto const record = *reply ? self->tags_.record_of(**reply) : std::nullopt;
     auto const now = clock::now();
     auto& known = self->tags_.known();
-    known.told(self->tag_, record, sent);
+    known.told(self->tag_, record, sent, now);
     auto const ends = self->tags_.span().ends;
     if (record && known.need(self->tag_, {self->asked_, ends}, now) == algo::tag_need::none) {
       self->give_up();

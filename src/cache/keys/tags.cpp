@@ -90,6 +90,12 @@ result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) cons
   return names;
 }
 
+bool cache_tags::may_have(cache_key const& key, std::string const& tag) const {
+  if (are_named_by_loaders_) return true;
+  auto const names = names_of(key);
+  return names.has_error() || std::ranges::find(*names, tag) != names->end();
+}
+
 result<cache_key> cache_tags::record_key(std::string_view tag) const {
   failure why;
   // Behind the name of a tag's record begins what belongs to another tag's.
@@ -200,7 +206,7 @@ void cache_tags::send_read(tag_questions::question_ptr const& about, cache_key c
                    sent = clock::now()](result<near_read> const& reply) {
     if (reply.has_error()) return about->answer(reply.error());
     auto const found = reply->found ? record_of(*reply->found) : std::nullopt;
-    known_.told(about->tag(), found, sent);
+    known_.told(about->tag(), found, sent, clock::now());
     // A kept record with these generations is as good, and entries rest on it already.
     bool const is_news = found && reply->reading &&
                          !agrees(*local_.near(), {about->tag(), found->now}, clock::now());

@@ -65,6 +65,10 @@ class cache_tags {
 
   /// Ends the tag by one command. To be told before and after it: changed().
   void end(cache_key const& record, detail::tag_ending how, handler<bool> done);
+  /// Loaders name tags of their own: by its key alone nobody can tell what tags a value has.
+  void named_by_loader() noexcept { are_named_by_loaders_ = true; }
+  /// Whether a value of the key may have the tag.
+  bool may_have(cache_key const& key, std::string const& tag) const;
   /// This process ends the tag, or has just done so: what was read before says nothing any more.
   void changed(std::string const& tag, detail::tag_ending how);
   /// Records that were read before say nothing any more.
@@ -98,6 +102,7 @@ class cache_tags {
   algo::tag_check known_;
   milliseconds entry_life_;
   milliseconds record_ttl_;
+  bool are_named_by_loaders_ = false;
   tag_questions reads_;
   tag_questions writes_;
 };

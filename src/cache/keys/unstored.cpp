@@ -20,7 +20,7 @@ void cache_unstored::add(cache_key const& key, unstored_kind kind, sized_answer 
     time = nothing ? options.negative_ttl : options.ttl;
   }
   bool const unstorable = kind == unstored_kind::unstorable;
-  time = std::min(time, unstorable ? options.error_back_off : longest_unguarded);
+  time = std::min({time, unstorable ? options.error_back_off : longest_unguarded, what.longest});
   auto answer = std::make_shared<answer_type const>(std::move(what.answer));
   answers_.add(key.str(), kind, {std::move(answer), what.bytes, time}, what.began, clock::now());
   schedule();

@@ -22,11 +22,12 @@ class cache_unstored final : timed {
   /// How long an answer that was loaded without the store is given again, at most.
   static constexpr milliseconds longest_unguarded{250};
 
-  /// An answer, the bytes that it takes, and when its load began.
+  /// An answer, the bytes that it takes, when its load began, and how long it may be given at most.
   struct sized_answer {
     answer_type answer;
     std::size_t bytes;
     clock::time_point began;
+    milliseconds longest = milliseconds::max();
   };
 
   /// `table` outlives this.

@@ -1,6 +1,5 @@
 #include "cache/keys/writes.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -106,10 +105,8 @@ void key_writes::expire(cache_key const& key, handler<bool> done) {
 
 void key_writes::tag_changed(std::string const& tag, detail::tag_ending how) {
   of_.tags->changed(tag, how);
-  of_.unstored.erase_if([&](std::string_view key) {
-    auto const names = of_.tags->names_of(cache_key(key));
-    return names.has_error() || std::ranges::find(*names, tag) != names->end();
-  });
+  of_.unstored.erase_if(
+      [&](std::string_view key) { return of_.tags->may_have(cache_key(key), tag); });
 }
 
 void key_writes::fence() {

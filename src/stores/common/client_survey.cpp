@@ -51,8 +51,8 @@ void client_survey::add(std::string_view topic, std::vector<std::string_view> co
   std::vector<algo::fleet_report> read;
   for (auto const text : reports) {
     auto report = algo::decode_report(text);
-    if (report) read.push_back(*std::move(report));
     if (!report) ++unread_;
+    if (report) read.push_back(*std::move(report));
   }
   sum_up(topic.substr(0, topic.size() - topic_end.size()), std::move(read));
 }
