@@ -1,90 +1,14 @@
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <support/free_port.hpp>
+#include <support/redis_line.hpp>
 #include <support/redis_server.hpp>
 
 namespace herdlock_test {
 namespace {
-
-// A blocking RESP2 connection of a few lines, independent of the client under test.
-class raw_client {
- public:
-  explicit raw_client(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    timeval limit{5, 0};
-    ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    ::setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-      ::close(fd_);
-      throw std::runtime_error("cannot connect to the test's redis-server");
-    }
-  }
-  ~raw_client() { ::close(fd_); }
-  raw_client(raw_client const&) = delete;
-  raw_client& operator=(raw_client const&) = delete;
-
-  std::string command(std::vector<std::string> const& arguments) {
-    std::string text = "*" + std::to_string(arguments.size()) + "\r\n";
-    for (auto const& a : arguments) text += "$" + std::to_string(a.size()) + "\r\n" + a + "\r\n";
-    std::string_view left = text;
-    while (!left.empty()) {
-      ssize_t n = ::send(fd_, left.data(), left.size(), MSG_NOSIGNAL);
-      if (n <= 0) throw std::runtime_error("the test's redis-server does not take a command");
-      left.remove_prefix(static_cast<std::size_t>(n));
-    }
-    return reply();
-  }
-
- private:
-  void fill() {
-    char chunk[4096];
-    ssize_t n = ::recv(fd_, chunk, sizeof chunk, 0);
-    if (n <= 0) throw std::runtime_error("the test's redis-server does not answer");
-    buffer_.append(chunk, static_cast<std::size_t>(n));
-  }
-  std::string line() {
-    std::size_t end;
-    while ((end = buffer_.find("\r\n")) == std::string::npos) fill();
-    std::string text = buffer_.substr(0, end);
-    buffer_.erase(0, end + 2);
-    return text;
-  }
-  std::string bulk(long size) {
-    if (size < 0) return "(nil)";
-    auto bytes = static_cast<std::size_t>(size);
-    while (buffer_.size() < bytes + 2) fill();
-    std::string text = buffer_.substr(0, bytes);
-    buffer_.erase(0, bytes + 2);
-    return text;
-  }
-  std::string list(long size) {
-    if (size < 0) return "(nil)";
-    std::string text;
-    for (long i = 0; i < size; ++i) text += (i ? "\n" : "") + reply();
-    return text;
-  }
-  std::string reply() {
-    std::string head = line();
-    if (head[0] == '$') return bulk(std::stol(head.substr(1)));
-    if (head[0] == '*') return list(std::stol(head.substr(1)));
-    return head.substr(1);
-  }
-
-  int fd_;
-  std::string buffer_;
-};
 
 // Which server the tests run on: a program that is started like redis-server.
 std::string server_program() {
@@ -221,7 +145,7 @@ void redis_server::flush() {
 }
 
 std::string redis_server::command(std::vector<std::string> const& list) const {
-  raw_client client(port_);
+  redis_line client("127.0.0.1", port_);
   if (!options_.password.empty()) client.command({"AUTH", options_.password});
   return client.command(list);
 }
