@@ -7,7 +7,8 @@ int main(int argc, char** argv) {
       stampede_scene, hotkey_scene,      near_scene,      election_scene,  deploy_scene,
       takeover_scene, stores_scene,      soak_scene,      cut_scene,       session_scene,
       failover_scene, reconnect_scene,   near_soak_scene, freshness_scene, loaders_scene,
-      many_scene,     many_caches_scene, tags_scene,      hot_soak_scene,  trace_scene,
+      many_scene,     many_caches_scene, tags_scene,      hot_soak_scene,  fleet_scene,
+      trace_scene,
   };
   return run_program(argc, argv, scenes);
 }

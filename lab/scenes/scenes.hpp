@@ -9,6 +9,7 @@ extern listed_scene const cut_scene;
 extern listed_scene const deploy_scene;
 extern listed_scene const election_scene;
 extern listed_scene const failover_scene;
+extern listed_scene const fleet_scene;
 extern listed_scene const freshness_scene;
 extern listed_scene const hot_soak_scene;
 extern listed_scene const hotkey_scene;

@@ -53,6 +53,7 @@ TEST(Interrupted, EachSceneEnds) {
       {"many-caches", "--caches", "300000"},
       {"tags", "--entries", "2000000"},
       {"hot-soak", "--time", "5m"},
+      {"fleet", "--time", "5m"},
       {"trace", "--time", "5m"},
   };
   std::string missing;
