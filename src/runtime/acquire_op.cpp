@@ -4,7 +4,6 @@
 
 #include "runtime/cancelled_on.hpp"
 #include "runtime/random.hpp"
-#include "runtime/side_names.hpp"
 
 namespace herdlock::runtime {
 namespace {
@@ -36,9 +35,10 @@ acquire_op::acquire_op(std::shared_ptr<detail::store_context> const& context, re
       first_ttl_(options.ttl),
       backoff_(busy_backoff) {}
 
-void acquire_op::stand_as(std::string label, on_trouble trouble) {
+void acquire_op::stand_as(std::string label, on_trouble trouble, lease_of whom) {
   label_ = std::move(label);
   trouble_ = trouble;
+  asked_.whom = whom;
   owner_ = fresh_owner();
 }
 
@@ -67,7 +67,7 @@ void acquire_op::start_restore(lease_ticket const& ticket) {
 
 void acquire_op::begin() {
   if (!done_) return;
-  counted_ = !is_own_lease(name_);
+  counted_ = asked_.whom == lease_of::user;
   if (counted_) core_->counters().began_to_ask();
   bool const blocks = asked_.by != std::thread::id{};
   if (blocks && options_.wait > milliseconds{0}) core_->roll().wait_begins(name_, asked_.by);
@@ -97,7 +97,7 @@ void acquire_op::ask() {
   if (!done_) return;
   auto const& leases = core_->leases();
   if (!leases || core_->closing()) return fail_closed();
-  if (core_->traits().one_keyspace && !is_own_lease(name_)) {
+  if (core_->traits().one_keyspace && asked_.whom == lease_of::user) {
     if (failure why = check_no_side_name("the name", name_.str()); why.code) return finish(why);
   }
   if (!sent_) {
@@ -218,6 +218,7 @@ void acquire_op::hand_out(fencing_token fencing) {
   }
   detail::grant_record what{name_, owner_, fencing, {*sent_, first_ttl_}};
   what.taken_by = asked_.by;
+  what.whom = asked_.whom;
   if (unknown_ && !restoring_) what.requests = arrival::may_be_late;
   acquired lease = detail::lease_core::start(std::move(context), std::move(what), options_);
   finish(std::move(lease));
@@ -247,7 +248,7 @@ void acquire_op::finish(result<acquired> outcome) {
 }
 
 void acquire_op::tell_outcome(result<acquired> const& outcome) {
-  if (is_own_lease(name_)) return;
+  if (asked_.whom == lease_of::library) return;
   auto& counters = core_->counters();
   if (std::exchange(counted_, false)) counters.ended_asking();
   lease_event what{lease_event_kind::failed, name_, core_->display_name()};

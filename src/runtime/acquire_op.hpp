@@ -12,6 +12,7 @@
 
 #include "algo/backoff.hpp"
 #include "runtime/lease_core.hpp"
+#include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock::runtime {
@@ -29,7 +30,7 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
              acquire_options const& options, handler<acquired> done);
 
   /// Before start(): tokens with a label of the caller's, 1 to limits::max_label_bytes long.
-  void stand_as(std::string label, on_trouble trouble);
+  void stand_as(std::string label, on_trouble trouble, lease_of whom);
 
   /// `by`: the thread that the call blocks, if it blocks one.
   void start(std::thread::id by = {});
@@ -78,6 +79,7 @@ class acquire_op final : public closing_listener, public std::enable_shared_from
   struct {
     clock::time_point const at = clock::now();
     std::thread::id by;
+    lease_of whom = lease_of::user;
   } asked_;
   bool counted_ = false;     // among those that wait
   bool of_another_ = false;  // another held it meanwhile

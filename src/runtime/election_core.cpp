@@ -26,10 +26,11 @@ milliseconds next_pause(algo::backoff& of) {
 }  // namespace
 
 election_core::election_core(std::shared_ptr<store_context> const& context, resource name,
-                             election_services services, election_options options)
+                             election_services services, election_options options,
+                             runtime::lease_of whom)
     : context_(context),
       home_(context->core()),
-      name_(std::move(name)),
+      for_{std::move(name), whom},
       services_(std::make_shared<election_services const>(std::move(services))),
       options_(std::move(options)),
       where_(options_.executor ? asio::any_io_executor(asio::make_strand(*options_.executor))
@@ -51,7 +52,8 @@ void election_core::campaign(handler<void> done) {
 // A signal may outlive its campaign, or belong to one that was refused.
 void election_core::cancel_campaign(std::uint64_t id) {
   if (!done_ || id != campaign_) return;
-  outcome_ = make_failure(errc::canceled, "the campaign for '" + name_.str() + "' was cancelled");
+  outcome_ =
+      make_failure(errc::canceled, "the campaign for '" + for_.name.str() + "' was cancelled");
   if (auto const row = machine_.on(election_event::resign)) take(*row, {}, {});
 }
 
@@ -61,9 +63,9 @@ void election_core::begin_campaign(std::uint64_t id, handler<void> done) {
     auto const who = "'" + options_.candidate + "'";
     auto why =
         machine_.closed()
-            ? make_failure(errc::canceled, who + " does not stand for '" + name_.str() +
+            ? make_failure(errc::canceled, who + " does not stand for '" + for_.name.str() +
                                                "' any more: it was closed")
-            : make_failure(errc::overloaded, who + " stands for '" + name_.str() + "' already");
+            : make_failure(errc::overloaded, who + " stands for '" + for_.name.str() + "' already");
     return post_result<void>(executor(), std::move(done), std::move(why));
   }
   done_ = std::move(done);
@@ -183,8 +185,9 @@ void election_core::acquire() {
       asio::bind_executor(executor(), [self = shared_from_this(), round](result<acquired> got) {
         self->on_acquired(round, std::move(got));
       }));
-  auto const op = std::make_shared<runtime::acquire_op>(context, name_, asked, std::move(on_reply));
-  op->stand_as(options_.candidate, runtime::on_trouble::report);
+  auto const op =
+      std::make_shared<runtime::acquire_op>(context, for_.name, asked, std::move(on_reply));
+  op->stand_as(options_.candidate, runtime::on_trouble::report, for_.whom);
   op->start();
 }
 
@@ -197,7 +200,7 @@ void election_core::on_acquired(std::uint64_t round, result<acquired> got) {
   }
   if (!*got) {
     return on(election_event::failed, round,
-              make_failure(errc::timed_out, "'" + name_.str() + "' was not granted in time"));
+              make_failure(errc::timed_out, "'" + for_.name.str() + "' was not granted in time"));
   }
   granted_ = std::move(*got);
   // The process may have been stopped since the store granted it.
@@ -205,7 +208,7 @@ void election_core::on_acquired(std::uint64_t round, result<acquired> got) {
     return on(election_event::granted, round);
   }
   on(election_event::failed, round,
-     make_failure(errc::lost, "the term on '" + name_.str() + "' was over before it began"));
+     make_failure(errc::lost, "the term on '" + for_.name.str() + "' was over before it began"));
 }
 
 void election_core::start_work() {

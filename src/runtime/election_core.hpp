@@ -14,6 +14,7 @@
 #include "algo/election_machine.hpp"
 #include "runtime/election_work.hpp"
 #include "runtime/event_waiters.hpp"
+#include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
 #include "runtime/timer_queue.hpp"
 
@@ -29,9 +30,10 @@ class election_core final : public runtime::timed,
                             public std::enable_shared_from_this<election_core> {
  public:
   election_core(std::shared_ptr<store_context> const& context, resource name,
-                election_services services, election_options options);
+                election_services services, election_options options,
+                runtime::lease_of whom = runtime::lease_of::user);
 
-  resource const& name() const { return name_; }
+  resource const& name() const { return for_.name; }
   std::string const& candidate() const { return options_.candidate; }
   election_state state() const { return state_.load(std::memory_order_acquire); }
   asio::any_io_executor const& executor() const { return home_->executor(); }
@@ -63,9 +65,12 @@ class election_core final : public runtime::timed,
   void release();
   void finish();
 
-  std::weak_ptr<store_context> context_;  // strong while a term is held: the lease has it
+  std::weak_ptr<store_context> context_;  // strong while a user's term is held: the lease has it
   std::shared_ptr<runtime::store_core> const home_;
-  resource const name_;
+  struct {
+    resource name;
+    runtime::lease_of whom;
+  } const for_;
   std::shared_ptr<election_services const> const services_;
   election_options const options_;
   asio::any_io_executor const where_;

@@ -6,7 +6,6 @@
 #include "runtime/cancelled_on.hpp"
 #include "runtime/left_lease.hpp"
 #include "runtime/random.hpp"
-#include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
 
 namespace herdlock {
@@ -56,6 +55,7 @@ lease lease_core::start(std::shared_ptr<store_context> context, grant_record wha
   auto core = std::make_shared<lease_core>(context->core(), std::move(what), options);
   core->home_->roll().enter(*core);
   core->obey(core->machine_.tick(clock::now()));
+  if (core->what_.whom == runtime::lease_of::library) context.reset();
   return lease(std::move(context), std::move(core));
 }
 
@@ -117,7 +117,7 @@ void lease_core::on_renewed(result<renew_reply> reply) {
   auto const random = runtime::random_unit();
   if (reply.has_error()) {
     auto const held = std::chrono::duration_cast<milliseconds>(clock::now() - what_.first.since);
-    if (!runtime::is_own_lease(what_.name)) {
+    if (what_.whom == runtime::lease_of::user) {
       home_->counters().count({lease_event_kind::renew_failed, what_.name, home_->display_name(),
                                what_.fencing, held, reply.error()});
     }
@@ -125,7 +125,7 @@ void lease_core::on_renewed(result<renew_reply> reply) {
     return obey(machine_.renew_failed(clock::now(), random));
   }
   if (*reply == renew_reply::lost) return obey(machine_.told_lost());
-  if (!runtime::is_own_lease(what_.name)) home_->counters().renewed();
+  if (what_.whom == runtime::lease_of::user) home_->counters().renewed();
   auto const action = machine_.renewed(clock::now(), random);
   proof_.prove(machine_.valid_until());
   if (machine_.state() != algo::lease_state::lost) renewal_waiters_.answer(reply);
@@ -144,7 +144,7 @@ void lease_core::lose() {
 }
 
 void lease_core::note_end(lease_event_kind how, failure why) {
-  if (std::exchange(ended_, true) || runtime::is_own_lease(what_.name)) return;
+  if (std::exchange(ended_, true) || what_.whom == runtime::lease_of::library) return;
   auto const held = clock::now() - what_.first.since;
   auto const took = std::chrono::duration_cast<milliseconds>(held);
   home_->counters().ended(

@@ -10,6 +10,7 @@
 #include "algo/lease_machine.hpp"
 #include "runtime/event_waiters.hpp"
 #include "runtime/lease_proof.hpp"
+#include "runtime/side_names.hpp"
 #include "runtime/store_core.hpp"
 #include "runtime/timer_queue.hpp"
 
@@ -26,6 +27,7 @@ struct grant_record {
   /// The way in which the requests for it may arrive.
   runtime::arrival requests = runtime::arrival::in_order;
   std::thread::id taken_by{};  ///< of a blocking call
+  runtime::lease_of whom = runtime::lease_of::user;
 };
 
 class lease_core final : public runtime::timed,

@@ -8,10 +8,12 @@
 
 namespace herdlock::runtime {
 
-/// The resource of the election of a store's collector of hot keys (cache/fleet/collector.hpp): a
-/// lease of the library's own, which no counter, event or list shows.
+/// The resource of the election of a store's collector of hot keys (cache/fleet/collector.hpp).
 inline constexpr std::string_view collector_name = "{herdlock}:herdlock:collector";
-inline bool is_own_lease(resource const& name) { return name.str() == collector_name; }
+
+/// A lease of the library's own may have a side name. No counter, event or list shows it, and it
+/// keeps no store open.
+enum class lease_of { user, library };
 
 /// Everything that belongs to K is kept under `{K}:herdlock:ROLE`, or `K::herdlock:ROLE` when K has
 /// a hash tag (stores/redis/keys.hpp): claims, errors, counters, queues. A name that a visitor

@@ -125,6 +125,20 @@ TEST_F(redis_collector, ItsLeaseIsNoneOfTheUsers) {
   EXPECT_EQ(where.metrics().waiting, 0u);
 }
 
+TEST_F(redis_collector, ItsTermKeepsNoStoreOpen) {
+  std::optional<texts> one(std::in_place, open_store(server.url()), options(50));
+  ASSERT_TRUE(are(1, {&*one}));
+  ASSERT_NE(holder(), "(nil)");
+  one.reset();
+  EXPECT_EQ(holder(), "(nil)") << "the last handle of the user waits until it is given back";
+}
+
+TEST_F(redis_collector, NobodyElseMayTakeItsLease) {
+  lock const users(open_store(server.url()), lease_key);
+  EXPECT_THROW(users.acquire(), error);
+  EXPECT_EQ(holder(), "(nil)");
+}
+
 // As one that was stopped in the middle of its work: what it has said comes when another collects.
 TEST_F(redis_collector, AListThatWasHeldUpIsNotBelieved) {
   relay way(server.port());

@@ -57,8 +57,8 @@ void store_collector::stand(clock::time_point now) {
   };
   election_options how;
   how.ttl = fitted_ttl(home_->traits(), algo::list_follower::longest_term);
-  candidate_ = std::make_shared<detail::election_core>(context, resource(collector_name),
-                                                       std::move(services), std::move(how));
+  candidate_ = std::make_shared<detail::election_core>(
+      context, resource(collector_name), std::move(services), std::move(how), lease_of::library);
   candidate_->campaign([weak = weak_from_this()](result<void> const& ended) {
     if (auto const self = weak.lock()) self->on_campaign_ended(ended);
   });
