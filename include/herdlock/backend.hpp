@@ -123,6 +123,10 @@ class lease_store {
   /// own. It is never called if leases stand on a session, which tells by on_lease_end().
   virtual void on_new_connection(std::function<void()> told) { static_cast<void>(told); }
 
+  /// True while this process waits for the resource and the store cannot tell it of a grant, so
+  /// that it asks again and again. On the executor.
+  virtual bool polls(resource const& name) const { return static_cast<void>(name), false; }
+
   /// False when no request of this store, for leases or for values, has ever been sent to a server,
   /// which is certain: then nothing is left there, and closing waits for nothing. On the executor.
   virtual bool may_have_sent() const { return true; }

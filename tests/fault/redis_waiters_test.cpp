@@ -274,6 +274,19 @@ TEST_F(redis_queue, AProcessWhoseWaitersHaveShorterHeartbeatsLooksMoreOften) {
   EXPECT_EQ(server.cli("EXISTS three-seconds"), "1") << "eight looks, half a second each";
 }
 
+TEST_F(redis_queue, OneShortWaitDoesNotMakeAProcessBeatFastForAsLongAsAnotherOneWaits) {
+  redis_ports holder(server.url());
+  redis_ports waiter(server.url());
+  fence_of(holder.acquire("r", mine, 10min));
+  enqueue(waiter);
+  auto* const brief = enqueue(waiter, 1s, 100ms);
+  ASSERT_TRUE(waiter.wait_for([&] { return brief->outcome.has_value(); }));
+  auto const before = server.calls("publish");
+  server.cli("SET two-seconds x PX 2000");
+  ASSERT_TRUE(waiter.sees([&] { return server.cli("EXISTS two-seconds") == "0"; }));
+  EXPECT_LE(server.calls("publish") - before, 10) << "two a second, not forty";
+}
+
 TEST_F(redis_queue, WaitersAreServedWhereTheUserMayNotPing) {
   redis_server closed({.users = {"poor on >secret ~* &* +@all -ping"}});
   auto const url = "redis://poor:secret@127.0.0.1:" + std::to_string(closed.port());

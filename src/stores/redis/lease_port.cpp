@@ -59,6 +59,7 @@ class lease_port final : public lease_store {
   void on_new_connection(std::function<void()> told) override {
     if (auto const& news = router_->how().news) news->listen(std::move(told));
   }
+  bool polls(resource const& name) const override { return queue_->polls(name.str()); }
   bool may_have_sent() const override { return router_->may_have_sent(); }
 
  private:

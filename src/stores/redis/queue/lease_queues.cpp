@@ -14,30 +14,31 @@ constexpr milliseconds min_look_interval{50};
 
 milliseconds first_ttl(milliseconds ttl) { return std::min(ttl, heartbeat); }
 
+// The server takes a process for one that hangs when it has not looked between a grant and the end
+// of its heartbeat.
+milliseconds pace_of(milliseconds ttl) {
+  return std::clamp(first_ttl(ttl) / 2, min_look_interval, look_interval);
+}
+
+milliseconds beat_of(milliseconds ttl) {
+  return std::clamp(first_ttl(ttl) / 4, min_beat_interval, beat_interval);
+}
+
 auto from_now(milliseconds span) { return std::chrono::steady_clock::now() + span; }
 
 }  // namespace
 
-// The server takes a process for one that hangs when it has not looked between a grant and the end
-// of its heartbeat.
-milliseconds lease_queues::pace_of(waiter const& one) {
-  return std::clamp(first_ttl(one.asked.ttl) / 2, min_look_interval, look_interval);
-}
-
 void lease_queues::wait_no_more(waiter& one) {
   resource_queue& at = *one.at;
   if (at.waiting.erase(one.id) == 0) return;
-  auto const pace = at.paces.find(pace_of(one));
-  if (--pace->second == 0) at.paces.erase(pace);
+  at.paces.remove(pace_of(one.asked.ttl));
+  beats_.remove(beat_of(one.asked.ttl));
 }
 
 lease_queues::lease_queues(std::shared_ptr<router> commands,
                            std::shared_ptr<grant_subscriptions> subscriptions)
-    : commands_(std::move(commands)),
-      subscriptions_(std::move(subscriptions)),
-      beat_every_(beat_interval),
-      beat_([this] {
-        subscriptions_->beat(beat_every_);
+    : commands_(std::move(commands)), subscriptions_(std::move(subscriptions)), beat_([this] {
+        subscriptions_->beat(beats_.shortest_or(beat_interval));
         keep_beating();
       }) {}
 
@@ -76,14 +77,19 @@ void lease_queues::wait(acquire_request request, handler<acquire_reply> done) {
     subscriptions_->report_to(weak_from_this());
     commands_->watch_routes(weak_from_this());
   }
-  auto const shortest = std::max(first_ttl(request.ttl) / 4, min_beat_interval);
-  beat_every_ = std::min(beat_every_, shortest);
   enter(add(std::move(request), std::move(done)), reason::arrival);
 }
 
 bool lease_queues::knows(std::string const& name, owner_token const& owner) const {
   auto const found = queues_.find(name);
   return found != queues_.end() && found->second.by_owner.contains(owner.str());
+}
+
+bool lease_queues::polls(std::string const& name) const {
+  auto const found = queues_.find(name);
+  if (found == queues_.end() || found->second.waiting.empty()) return false;
+  auto const& by = found->second.subscription;
+  return !by || !by->listening();
 }
 
 lease_queues::waiter& lease_queues::add(acquire_request request, handler<acquire_reply> done) {
@@ -94,7 +100,8 @@ lease_queues::waiter& lease_queues::add(acquire_request request, handler<acquire
       waiters_.try_emplace(id, *this, at, std::move(request), std::move(done)).first->second;
   one.id = id;
   at.waiting.insert(id);
-  ++at.paces[pace_of(one)];
+  at.paces.add(pace_of(one.asked.ttl));
+  beats_.add(beat_of(one.asked.ttl));
   at.by_owner.emplace(one.asked.owner.str(), id);
   timers_->add(one.end, from_now(wait));
   one.caller.on_cancel([weak = weak_from_this(), id] {
@@ -115,7 +122,7 @@ lease_queues::resource_queue& lease_queues::queue_of(std::string const& name) {
 // ---------------------------------------------------------------------------------- entering
 
 void lease_queues::enter(waiter& one, reason why) {
-  if (one.at->subscription) one.at->subscription->beat(beat_every_);
+  if (one.at->subscription) one.at->subscription->beat(beats_.shortest_or(beat_interval));
   keep_beating();
   ++one.calls;
   auto on_answer = [weak = weak_from_this(), id = one.id, why,
@@ -362,11 +369,8 @@ void lease_queues::look_at(resource_queue& at) {
 }
 
 void lease_queues::keep_beating() {
-  if (queues_.empty()) {
-    beat_every_ = beat_interval;
-  } else if (!beat_.scheduled()) {
-    timers_->add(beat_, from_now(beat_every_));
-  }
+  if (queues_.empty() || beat_.scheduled()) return;
+  timers_->add(beat_, from_now(beats_.shortest_or(beat_interval)));
 }
 
 }  // namespace herdlock::redis

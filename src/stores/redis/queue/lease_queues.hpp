@@ -49,6 +49,22 @@ inline constexpr milliseconds heartbeat{2000};
 /// How often a store that hears pushes looks at what it waits for, or more often.
 inline constexpr milliseconds look_interval{1000};
 
+/// Spans of time, of which the shortest one counts.
+class wanted_spans {
+ public:
+  void add(milliseconds span) { ++counts_[span]; }
+  void remove(milliseconds span) {
+    auto const at = counts_.find(span);
+    if (--at->second == 0) counts_.erase(at);
+  }
+  milliseconds shortest_or(milliseconds otherwise) const {
+    return counts_.empty() ? otherwise : counts_.begin()->first;
+  }
+
+ private:
+  std::map<milliseconds, int> counts_;
+};
+
 /// All members on the executor.
 class lease_queues final : public grant_listener,
                            public route_listener,
@@ -61,6 +77,8 @@ class lease_queues final : public grant_listener,
   void wait(acquire_request request, handler<acquire_reply> done);
   /// Whether a wait of this owner has not come to its end yet, with all that it leaves to do.
   bool knows(std::string const& name, owner_token const& owner) const;
+  /// Somebody here waits for it, and is told of no grant now: so he asks again and again.
+  bool polls(std::string const& name) const;
   /// Completes all with errc::canceled.
   void close();
 
@@ -98,7 +116,7 @@ class lease_queues final : public grant_listener,
     algo::backoff pause;
     alarm look;
     std::shared_ptr<grant_subscription> subscription{};  // of its server, as far as is known
-    std::map<milliseconds, int> paces{};                 // how often those that wait want a look
+    wanted_spans paces{};                                // between the looks of those that wait
     bool looking = false;
     bool has_strays = false;   // somebody may be queued by another channel than that
     bool has_unheard = false;  // somebody may be in no queue: all enter with the next look
@@ -111,7 +129,7 @@ class lease_queues final : public grant_listener,
     fencing_token given_back{};
     bool release_lost = false;  // the answer to the release of that; it may not have come there
 
-    milliseconds look_every() const { return paces.empty() ? look_interval : paces.begin()->first; }
+    milliseconds look_every() const { return paces.shortest_or(look_interval); }
   };
   using outcome = result<grant_or_held>;
 
@@ -137,8 +155,7 @@ class lease_queues final : public grant_listener,
 
   bool stands_by(waiter const& one, failure const& why) const;
   void plan_look(resource_queue& at, held const& state);
-  static milliseconds pace_of(waiter const& one);
-  static void wait_no_more(waiter& one);
+  void wait_no_more(waiter& one);
   void look_soon(resource_queue& at);
   void look_at(resource_queue& at);
   void on_deadline(waiter& one);
@@ -172,7 +189,7 @@ class lease_queues final : public grant_listener,
   std::unordered_map<std::string, resource_queue> queues_;
   std::deque<granted> told_;        // by tell(), at the end of the event
   std::size_t pending_leaves_ = 0;  // of the waiters
-  milliseconds beat_every_;
+  wanted_spans beats_;              // of those that wait
   alarm beat_;
   std::uint64_t last_id_ = 0;
   bool closed_ = false;
