@@ -14,25 +14,40 @@ std::uint64_t ms_of(std::uint64_t bytes, std::uint64_t bytes_a_second) noexcept 
 
 void fleet_collector::began(std::uint64_t term, fleet_list const& before, clock::time_point now) {
   fleet_.emplace(thresholds_);
+  began_ = now;
+  last_.number = before.number.term == term ? before.number : list_number{term, 0};
+  has_news_ = has_hot_key_ = has_listed_ = false;
+  take_over(before, now);
+}
+
+void fleet_collector::learned(fleet_list const& before, clock::time_point now) {
+  if (fleet_ && !has_listed_) take_over(before, now);
+}
+
+void fleet_collector::take_over(fleet_list const& before, clock::time_point now) {
   fleet_->take_over(before.keys, now);
-  last_ = before;
-  if (last_.number.term != term) last_.number = {term, 0};
+  last_ = {last_.number, before.processes, before.pause_ms, before.keys};
   last_bytes_ = encoded_bytes(last_);
   // A pause is spread from a half of it to three halves.
-  ready_ = now + std::max<clock::duration>(fleet_list::shortest_interval, last_.pause() * 3 / 2) +
-           longest_tick;
+  auto const listens =
+      std::max<clock::duration>(fleet_list::shortest_interval, last_.pause() * 3 / 2);
+  ready_ = began_ + listens + longest_tick;
+  latest_ = std::max(ready_, began_ + silence());
   listed_ = summed_ = hurried_ = ready_ - last_.interval();
-  has_news_ = has_hot_key_ = false;
+}
+
+// The collector before is none of the others: it may be gone.
+bool fleet_collector::has_heard_enough() const noexcept {
+  auto const others = last_.processes > 0 ? last_.processes - 1 : 0;
+  return has_listed_ || fleet_->processes() >= others * 9 / 10;
 }
 
 void fleet_collector::ended() noexcept { fleet_.reset(); }
 
-fleet_hearing fleet_collector::heard(fleet_report report, clock::time_point now) {
+fleet_hearing fleet_collector::heard(fleet_report report, clock::time_point now, std::size_t room) {
   if (!fleet_) return fleet_hearing::old;
-  bool const announces = std::any_of(report.keys.begin(), report.keys.end(), [&](auto const& one) {
-    return one.hot && !fleet_->is_hot(one.key);
-  });
-  auto const how = fleet_->hear(std::move(report), now);
+  bool const announces = fleet_->announces(report);
+  auto const how = fleet_->hear(std::move(report), now, room);
   if (how != fleet_hearing::news) return how;
   has_news_ = true;
   has_hot_key_ = has_hot_key_ || announces;
@@ -47,9 +62,10 @@ clock::time_point fleet_collector::due() const noexcept {
   constexpr auto never = clock::time_point::max();
   if (!fleet_) return never;
   auto due = has_to_tell() ? listed_ + last_.interval() : never;
-  if (has_news_) due = std::min(due, std::max(summed_ + look_gap, listed_ + gap()));
+  auto const looks = std::max<clock::duration>(look_gap, gap());
+  if (has_news_) due = std::min(due, std::max(summed_ + looks, listed_ + gap()));
   if (has_hot_key_) due = std::min(due, std::max(hurried_, listed_) + gap());
-  return std::max(due, ready_);
+  return std::max(due, has_heard_enough() ? ready_ : latest_);
 }
 
 std::optional<fleet_list> fleet_collector::advance(clock::time_point now) {
@@ -63,6 +79,7 @@ std::optional<fleet_list> fleet_collector::advance(clock::time_point now) {
   last_ = list_of(fleet_->hot_and_others());
   last_bytes_ = encoded_bytes(last_);
   listed_ = now;
+  has_listed_ = true;
   return last_;
 }
 
@@ -81,10 +98,16 @@ fleet_list fleet_collector::list_of(std::vector<fleet_sum> keys) const {
   return made;
 }
 
+fleet_collector::load fleet_collector::own_load() const noexcept {
+  if (!fleet_) return {};
+  return {fleet_->bytes(), (last_bytes_ + hot_fleet::bytes_around) * fleet_->processes()};
+}
+
 std::uint64_t fleet_collector::pause_ms() const noexcept {
-  auto const of_list = (last_bytes_ + hot_fleet::bytes_around) * fleet_->processes();
-  return std::min(fleet_list::most_pause_ms, std::max(ms_of(fleet_->bytes(), most_heard_a_second),
-                                                      ms_of(of_list, most_told_a_second)));
+  auto const own = own_load();
+  return std::min(fleet_list::most_pause_ms,
+                  std::max(ms_of(own.heard + others_.heard, most_heard_a_second),
+                           ms_of(own.told + others_.told, most_told_a_second)));
 }
 
 clock::duration fleet_collector::gap() const noexcept {

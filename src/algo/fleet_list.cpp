@@ -20,6 +20,7 @@ bool is_plausible(fleet_sum const& one, fleet_list const& list) {
 
 bool is_plausible(fleet_list const& list) {
   if (list.number.term == 0 || list.number.counter == 0) return false;
+  if (list.number.term >= fleet_list::terms_end) return false;
   if (list.processes > fleet_list::most_processes) return false;
   if (list.pause_ms > fleet_list::most_pause_ms) return false;
   if (list.keys.size() > fleet_list::most_keys) return false;

@@ -36,8 +36,12 @@ struct fleet_change {
   enum class kind { hot, cooled };
   kind what;
   std::string key;
+  std::uint64_t low = 0;  ///< reads at least, when it became hot
 
-  friend bool operator==(fleet_change const&, fleet_change const&) = default;
+  /// They have the same kind and key.
+  friend bool operator==(fleet_change const& a, fleet_change const& b) noexcept {
+    return a.what == b.what && a.key == b.key;
+  }
 };
 
 /// How a report or a list is taken.
@@ -63,6 +67,8 @@ struct fleet_list {
   /// As encoded. So many keys of the longest name have room.
   static constexpr std::size_t most_bytes = 320 * 1024;
   static constexpr std::uint64_t most_processes = 0xffff'ffff;
+  /// Fencing tokens are whole numbers of a double.
+  static constexpr std::uint64_t terms_end = std::uint64_t(1) << 53;
   static constexpr std::uint64_t most_pause_ms = 60'000;
   /// Between two reports of a process, and between two lists, when nothing happens.
   static constexpr milliseconds shortest_interval{1000};

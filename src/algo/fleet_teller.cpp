@@ -45,6 +45,10 @@ clock::duration fleet_teller::pause_in(fleet_view const& fleet) const {
   return milliseconds(static_cast<milliseconds::rep>(mean * (0.5 + part_)));
 }
 
+milliseconds fleet_teller::interval_now() const noexcept {
+  return std::min(longest_interval, interval * (1 << std::max(0, unheard_ - most_unheard)));
+}
+
 bool fleet_teller::is_due(std::vector<fleet_key> const& named, fleet_view const& fleet,
                           clock::time_point now) const {
   if (!last_) return !named.empty();
@@ -54,7 +58,8 @@ bool fleet_teller::is_due(std::vector<fleet_key> const& named, fleet_view const&
   auto const at_least = [pause](milliseconds time) {
     return std::max<clock::duration>(time, pause);
   };
-  if (passed >= at_least(interval)) return !named.empty() || has_named_;
+  if (passed >= at_least(interval_now())) return !named.empty() || has_named_;
+  if (unheard_ > most_unheard) return false;
   if (has_cooled_ && passed >= at_least(gap_of_cooled)) return true;
   if (last_news_ && now - *last_news_ < at_least(least_gap)) return false;
   return std::any_of(named.begin(), named.end(),
@@ -64,6 +69,7 @@ bool fleet_teller::is_due(std::vector<fleet_key> const& named, fleet_view const&
 std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
                                                  std::uint64_t uncounted, fleet_view const& fleet,
                                                  clock::time_point now) {
+  if (!fleet.list || fleet.list->has_collector(now)) unheard_ = 0;
   auto still_hot =
       sorted_names(known, [this](fleet_key const& one) { return one.hot && was_told_hot(one); });
   has_cooled_ = has_cooled_ || still_hot.size() != told_hot_.size();
@@ -92,6 +98,7 @@ std::optional<fleet_report> fleet_teller::report(std::vector<fleet_key> known,
   }
   if (!is_due(named, fleet, now)) return std::nullopt;
   last_ = now;
+  if (fleet.list) unheard_ = std::min(unheard_ + 1, most_unheard + 4);
   has_named_ = !named.empty();
   has_cooled_ = false;
   for (fleet_key const& one : named) {

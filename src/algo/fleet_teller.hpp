@@ -8,6 +8,9 @@
 // key that all find at the same moment is announced by a few. In a large fleet each of the three
 // times is as long as the pause that the list says, if that is longer, give or take a half.
 //
+// While nobody seems to collect a few reports are sent as ever. Then the interval is doubled with
+// each, up to longest_interval, and nothing is told at once: nobody hears it.
+//
 // In a fleet where all hear all, a process that has reported is silent for the pause that
 // algo/fleet_pace.hpp says, whatever has happened.
 #pragma once
@@ -37,6 +40,9 @@ class fleet_teller {
   static constexpr milliseconds interval{1000};
   static constexpr milliseconds least_gap{100};
   static constexpr milliseconds gap_of_cooled{500};
+  static constexpr milliseconds longest_interval{10'000};
+  /// So many reports without a collector are sent as with one.
+  static constexpr int most_unheard = 4;
 
   /// `process`: a random number.
   explicit fleet_teller(std::uint64_t process) noexcept : process_(process) {}
@@ -50,6 +56,7 @@ class fleet_teller {
   bool is_due(std::vector<fleet_key> const& named, fleet_view const& fleet,
               clock::time_point now) const;
   clock::duration pause_in(fleet_view const& fleet) const;
+  milliseconds interval_now() const noexcept;
   bool is_news(fleet_key const& one, fleet_view const& fleet) const;
   bool was_told_hot(fleet_key const& one) const;
 
@@ -60,6 +67,7 @@ class fleet_teller {
   double part_ = 0;                             // random, of the pause behind it
   std::optional<clock::time_point> last_news_;  // the last report that told of a hot key first
   bool has_named_ = false;                      // in the last report
+  int unheard_ = 0;                             // reports since somebody collected, at most 8
   std::vector<std::string> told_hot_;           // in the last report, and hot since then; sorted
   bool has_cooled_ = false;                     // a key of told_hot_, since the last report
 };

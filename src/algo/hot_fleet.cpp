@@ -25,7 +25,7 @@ heat_limits limits_of(fleet_thresholds const& thresholds) {
 hot_fleet::hot_fleet(fleet_thresholds const& thresholds)
     : thresholds_(thresholds), limits_(limits_of(thresholds)) {}
 
-fleet_hearing hot_fleet::hear(fleet_report report, clock::time_point now) {
+fleet_hearing hot_fleet::hear(fleet_report report, clock::time_point now, std::size_t room) {
   if (!is_plausible(report)) return fleet_hearing::refused;
   auto const known = members_.find(report.process);
   bool const is_new = known == members_.end();
@@ -33,10 +33,28 @@ fleet_hearing hot_fleet::hear(fleet_report report, clock::time_point now) {
   auto const bytes = encoded_bytes(report) + bytes_around;
   auto const before = is_new ? 0 : known->second.bytes;
   if (bytes_ - before + bytes > thresholds_.most_bytes) return fleet_hearing::refused;
+  if (bytes > before && bytes - before > room) return fleet_hearing::refused;
   bytes_ = bytes_ - before + bytes;
   auto const process = report.process;
   members_.insert_or_assign(process, member{std::move(report), bytes, now});
   return fleet_hearing::news;
+}
+
+bool hot_fleet::announces(fleet_report const& report) const {
+  auto const known = members_.find(report.process);
+  auto const was_said = [&](fleet_key const& one) {
+    if (known == members_.end()) return false;
+    auto const& before = known->second.newest.keys;
+    return std::any_of(before.begin(), before.end(),
+                       [&](fleet_key const& each) { return each.hot && each.key == one.key; });
+  };
+  return std::any_of(report.keys.begin(), report.keys.end(), [&](fleet_key const& one) {
+    if (!one.hot || is_hot(one.key)) return false;
+    auto const here = keys_.find(one.key);
+    bool const may_be_hot = here == keys_.end() || here->second.state.may_be_hot();
+    bool const has_room = hot_ < thresholds_.most_hot || least_hot(one.low);
+    return may_be_hot && has_room && !was_said(one);
+  });
 }
 
 std::uint64_t hot_fleet::least_to_take_part(fleet_thresholds const& thresholds) noexcept {
@@ -195,21 +213,25 @@ void hot_fleet::find_hot(key_sums const& sums, hot_time at, std::vector<fleet_ch
   for (auto const* one : found) {
     if (hot_ >= thresholds_.most_hot && !make_room(one->second, out)) return;
     make_hot(one->first, one->second, at);
-    out.push_back({fleet_change::kind::hot, std::string(one->first)});
+    out.push_back({fleet_change::kind::hot, std::string(one->first), one->second.low});
   }
 }
 
-bool hot_fleet::make_room(key_sum const& needed, std::vector<fleet_change>& out) {
+std::string const* hot_fleet::least_hot(std::uint64_t low) const {
   auto const least = std::min_element(keys_.begin(), keys_.end(), [](auto const& a, auto const& b) {
     known_key const &one = a.second, &other = b.second;
     return std::pair(!one.state.hot(), one.low) < std::pair(!other.state.hot(), other.low);
   });
-  bool const is_clearly_more =
-      needed.low > least->second.low && needed.low / 2 >= least->second.low;
-  if (!is_clearly_more) return false;
-  out.push_back({fleet_change::kind::cooled, least->first});
+  bool const is_clearly_more = low > least->second.low && low / 2 >= least->second.low;
+  return is_clearly_more ? &least->first : nullptr;
+}
+
+bool hot_fleet::make_room(key_sum const& needed, std::vector<fleet_change>& out) {
+  auto const* const least = least_hot(needed.low);
+  if (!least) return false;
+  out.push_back({fleet_change::kind::cooled, *least});
   --hot_;
-  keys_.erase(least);
+  keys_.erase(keys_.find(*least));
   return true;
 }
 

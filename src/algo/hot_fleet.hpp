@@ -24,6 +24,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -55,8 +56,12 @@ class hot_fleet {
  public:
   explicit hot_fleet(fleet_thresholds const& thresholds);
 
-  /// A process has said this, this one or another.
-  fleet_hearing hear(fleet_report report, clock::time_point now);
+  /// A process has said this, this one or another. `room`: the bytes that there are for more,
+  /// beside the bound.
+  fleet_hearing hear(fleet_report report, clock::time_point now,
+                     std::size_t room = std::numeric_limits<std::size_t>::max());
+  /// It names a key as hot for the first time that is not hot in the fleet, and may be.
+  bool announces(fleet_report const& report) const;
   /// The changes up to now. A process that has said nothing for `silence`, or for longer in a fleet
   /// so large that all report seldom (algo/fleet_pace.hpp), is gone.
   std::vector<fleet_change> advance(clock::time_point now);
@@ -123,6 +128,8 @@ class hot_fleet {
   bool cools(known_key& one, key_sum const* sum, hot_time at) const;
   void find_cooled(key_sums const& sums, hot_time at, std::vector<fleet_change>& out);
   void find_hot(key_sums const& sums, hot_time at, std::vector<fleet_change>& out);
+  /// The key that makes room for one with so many reads; null if none does.
+  std::string const* least_hot(std::uint64_t low) const;
   bool make_room(key_sum const& needed, std::vector<fleet_change>& out);
   void make_hot(std::string_view key, key_sum const& sum, hot_time at);
   void forget_calmest();

@@ -23,9 +23,20 @@ std::size_t list_follower::hot() const noexcept {
       std::count_if(list_.keys.begin(), list_.keys.end(), [](auto const& one) { return one.hot; }));
 }
 
+bool list_follower::is_old(list_number number, clock::time_point now) {
+  if (number > list_.number) return false;
+  bool const others_come = now - came_ < quiet_for() + keeps_without;
+  if (others_come || number.term == list_.number.term) return true;
+  if (number.term == lower_.number.term) {
+    return number.counter <= lower_.number.counter || now - lower_.came < believes_after;
+  }
+  if (number.term > lower_.number.term) lower_ = {number, now};
+  return true;
+}
+
 list_follower::taken list_follower::take(fleet_list list, clock::time_point now) {
   if (!is_plausible(list)) return {fleet_hearing::refused, {}};
-  if (list.number <= list_.number) return {fleet_hearing::old, {}};
+  if (is_old(list.number, now)) return {fleet_hearing::old, {}};
   taken made{fleet_hearing::news, {}};
   std::sort(list.keys.begin(), list.keys.end(),
             [](fleet_sum const& a, fleet_sum const& b) { return a.key < b.key; });
@@ -35,10 +46,17 @@ list_follower::taken list_follower::take(fleet_list list, clock::time_point now)
     }
   }
   for (fleet_sum const& one : list.keys) {
-    if (one.hot && !is_hot(one.key)) made.changes.push_back({fleet_change::kind::hot, one.key});
+    if (!one.hot || is_hot(one.key)) continue;
+    made.changes.push_back({fleet_change::kind::hot, one.key, one.low});
   }
+  // Those that have cooled have no reads.
+  std::stable_sort(made.changes.begin(), made.changes.end(), [](auto const& a, auto const& b) {
+    return std::pair(a.what == fleet_change::kind::cooled, a.low) >
+           std::pair(b.what == fleet_change::kind::cooled, b.low);
+  });
   list_ = std::move(list);
   came_ = now;
+  lower_ = {};
   return made;
 }
 
@@ -48,7 +66,7 @@ std::vector<fleet_change> list_follower::advance(clock::time_point now) {
   for (fleet_sum const& one : list_.keys) {
     if (one.hot) changes.push_back({fleet_change::kind::cooled, one.key});
   }
-  list_ = {.number = list_.number, .processes = 0, .pause_ms = 0, .keys = {}};
+  list_ = {.number = list_.number, .processes = 0, .pause_ms = list_.pause_ms, .keys = {}};
   return changes;
 }
 

@@ -59,10 +59,69 @@ TEST_F(FleetCollector, ANewOnePublishesNothingBeforeItHasHeardForAFullInterval) 
 }
 
 TEST_F(FleetCollector, InAFleetThatReportsSeldomThatIntervalIsLonger) {
-  collector.began(7, {.number = {6, 1}, .processes = 9, .pause_ms = 4000, .keys = {}}, at(0));
+  collector.began(7, {.number = {6, 1}, .processes = 1, .pause_ms = 4000, .keys = {}}, at(0));
   hear(1, {hot("k")}, 0);
   EXPECT_FALSE(list(6199));
   EXPECT_TRUE(list(6200)) << "a pause may be one and a half, and a tick";
+}
+
+// All were cut off at once, and come back by and by.
+TEST_F(FleetCollector, BehindAnOutageItWaitsForNineTenthsOfTheOthers) {
+  collector.began(7, {.number = {6, 1}, .processes = 101, .pause_ms = 0, .keys = {}}, at(0));
+  for (std::uint64_t process = 1; process < 90; ++process) hear(process, {hot("k")}, 100);
+  EXPECT_FALSE(list(2000));
+  hear(90, {hot("k")}, 2100);
+  auto const first = list(2100);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->processes, 90u);
+}
+
+TEST_F(FleetCollector, WhoHasGoneIsWaitedForUntilHeIsTakenForGone) {
+  collector.began(7, {.number = {6, 1}, .processes = 101, .pause_ms = 0, .keys = {}}, at(0));
+  hear(1, {hot("k")}, 4000);
+  EXPECT_FALSE(list(4999));
+  EXPECT_EQ(hot_in(list(5000)), names{"k"});
+}
+
+TEST_F(FleetCollector, TheCollectorBeforeIsNotWaitedFor) {
+  collector.began(7, {.number = {6, 1}, .processes = 2, .pause_ms = 0, .keys = {}}, at(0));
+  hear(1, {hot("k")}, 100);
+  EXPECT_TRUE(list(listens_ms));
+}
+
+TEST_F(FleetCollector, AListThatItLearnsLaterIsTakenOverUntilItHasPublishedOne) {
+  fleet_list const before{
+      .number = {6, 40}, .processes = 1, .pause_ms = 2000, .keys = {{.key = "k", .hot = true}}};
+  collector.began(7, {}, at(0));
+  hear(1, {reads("k", 375)}, 100);
+  collector.learned(before, at(200));
+  EXPECT_EQ(collector.due(), at(3200)) << "its pause counts from the begin";
+  auto const first = list(3200);
+  EXPECT_EQ(hot_in(first), names{"k"}) << "half is enough";
+  EXPECT_EQ(first->number, (list_number{7, 1}));
+  collector.learned({.number = {6, 41}, .processes = 9, .pause_ms = 9000, .keys = {}}, at(3300));
+  EXPECT_LT(collector.due(), at(5000)) << "too late";
+}
+
+TEST_F(FleetCollector, WhatOtherPrefixesBringMakesThePauseLonger) {
+  begin();
+  hear(1, {hot("k")}, 0);
+  auto const alone = collector.own_load();
+  EXPECT_EQ(alone.heard, collector.bytes());
+  collector.works_beside({.heard = fleet_collector::most_heard_a_second, .told = 0});
+  EXPECT_EQ(list(0)->pause_ms, 1000u);
+  collector.works_beside({.heard = 0, .told = 2 * fleet_collector::most_told_a_second});
+  EXPECT_EQ(list(2000)->pause_ms, 2000u);
+}
+
+TEST_F(FleetCollector, ItIsOverWhenNobodyReportsAndAllWereToldSo) {
+  EXPECT_FALSE(collector.is_over()) << "it has not begun";
+  begin();
+  hear(1, {hot("k")}, 0);
+  EXPECT_FALSE(collector.is_over());
+  ASSERT_TRUE(list(0));
+  for (int ms = 10; ms < 20'000; ms += 10) list(ms);
+  EXPECT_TRUE(collector.is_over());
 }
 
 TEST_F(FleetCollector, OneThatBeginsAnewInItsTermGoesOnCounting) {

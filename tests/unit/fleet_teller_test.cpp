@@ -142,10 +142,10 @@ class FleetTellerToOne : public FleetTeller {
     return teller.report(std::move(known), 0, {.least = 10, .processes = 900, .list = &lists},
                          at(ms));
   }
-  void listed(std::vector<std::string> const& keys, std::uint64_t pause_ms = 0) {
+  void listed(std::vector<std::string> const& keys, std::uint64_t pause_ms = 0, int ms = 0) {
     fleet_list list{.number = {1, ++counter}, .processes = 900, .pause_ms = pause_ms, .keys = {}};
     for (auto const& key : keys) list.keys.push_back({.key = key, .hot = true});
-    lists.take(std::move(list), at(0));
+    lists.take(std::move(list), at(ms));
   }
 
   list_follower lists;
@@ -181,12 +181,26 @@ TEST_F(FleetTellerToOne, ThePauseOfTheListMakesAllReportsMoreSeldom) {
   listed({}, 8000);
   int reports = 0;
   for (int ms = 0; ms < 800'000; ms += 100) {
+    if (ms % 8000 == 0) listed({}, 8000, ms);
     bool const cools = ms % 300 == 0;
     auto known = cools ? std::vector{reads("a", 10)} : std::vector{hot(std::to_string(ms))};
     reports += tell(std::move(known), ms).has_value();
   }
   EXPECT_LE(reports, 2 * 100 + 30) << "one for each pause, and one of news";
   EXPECT_GE(reports, 70);
+}
+
+TEST_F(FleetTellerToOne, WithoutACollectorReportsBecomeSeldomAndNewsWait) {
+  std::vector<int> said;
+  for (int ms = 0; ms < 60'000; ms += 100) {
+    if (tell({hot(std::to_string(ms))}, ms)) said.push_back(ms);
+  }
+  ASSERT_GT(said.size(), 5u);
+  EXPECT_LE(said.size(), 14u);
+  EXPECT_EQ(said.back() - said[said.size() - 2], 10'000);
+  listed({}, 0, 60'000);
+  EXPECT_TRUE(tell({hot("k")}, 60'000)) << "somebody hears it now";
+  EXPECT_TRUE(tell({hot("k")}, 61'000));
 }
 
 TEST_F(FleetTellerToOne, ThoseWhoBeganTogetherDoNotGoOnTogether) {

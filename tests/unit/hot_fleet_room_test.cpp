@@ -21,6 +21,36 @@ TEST_F(HotFleet, AReportBeyondTheBoundInBytesIsRefusedAndOthersGoOn) {
   EXPECT_EQ(some.hear({3, 2, 0, {}}, at(5000)), fleet_hearing::news) << "one has gone";
 }
 
+TEST_F(HotFleet, WhereThereIsNoRoomLeftANewcomerIsRefusedAndWhoIsKnownGoesOn) {
+  fleet_report const one{1, 1, 0, {reads("k", 1)}};
+  auto const bytes = encoded_bytes(one) + hot_fleet::bytes_around;
+  EXPECT_EQ(fleet.hear(one, at(0), bytes - 1), fleet_hearing::refused);
+  EXPECT_EQ(fleet.hear(one, at(0), bytes), fleet_hearing::news);
+  EXPECT_EQ(fleet.hear({2, 1, 0, {reads("k", 1)}}, at(0), 0), fleet_hearing::refused);
+  EXPECT_EQ(fleet.hear({1, 2, 0, {reads("k", 9)}}, at(0), 0), fleet_hearing::news);
+  EXPECT_EQ(fleet.hear({1, 3, 0, {}}, at(0), 0), fleet_hearing::news);
+}
+
+TEST_F(HotFleet, AKeyIsAnnouncedOnceAndIfItMayBeHot) {
+  auto const announces = [&](std::uint64_t process, std::uint64_t low) {
+    return fleet.announces({process, 99, 0, {{"k", low, low, 0, true}}});
+  };
+  EXPECT_TRUE(announces(2, 500));
+  hear(1, {reads("a", 1000), reads("b", 1000), reads("c", 1000)}, 0);
+  fleet.advance(at(0));
+  EXPECT_FALSE(announces(2, 500)) << "there is no room";
+  EXPECT_TRUE(announces(2, 2000)) << "one makes room";
+  hear(2, {{"k", 2000, 2000, 0, true}}, 10);
+  EXPECT_FALSE(announces(2, 2000)) << "it has said so";
+  EXPECT_TRUE(announces(3, 2000));
+  hot_fleet calm(thresholds());
+  calm.hear({1, 1, 0, {{"k", 500, 500, 0, true}}}, at(0));
+  calm.advance(at(0));
+  calm.hear({1, 2, 0, {{"k", 500, 500, 100, false}}}, at(1000));
+  calm.advance(at(1000));
+  EXPECT_FALSE(calm.announces({2, 1, 0, {{"k", 500, 500, 0, true}}})) << "it has to be calm";
+}
+
 TEST_F(HotFleet, NoMoreThanMostHotAreHot) {
   hear(1, {{"a", 1, 1, 0, true}, {"b", 1, 1, 0, true}, {"c", 1, 1, 0, true}, {"d", 1, 1, 0, true}},
        0);

@@ -8,7 +8,9 @@ namespace {
 
 struct HotPlaces : testing::Test {
   static std::uint64_t hash(char key) { return static_cast<std::uint64_t>(key); }
-  bool hot(char key, hot_by how) { return places.becomes_hot(std::string(1, key), hash(key), how); }
+  bool hot(char key, hot_by how, std::uint64_t low = 0) {
+    return places.becomes_hot(std::string(1, key), hash(key), how, low);
+  }
   bool cools(char key, hot_by how) { return places.cools(hash(key), how); }
   /// Of whoever takes a free place; empty: nobody.
   std::string next() {
@@ -87,6 +89,47 @@ TEST_F(HotPlaces, NobodyTakesAPlaceWhileMoreAreTakenThanThereAre) {
   EXPECT_EQ(next(), "");
   cools('b', hot_by::fleet);
   EXPECT_EQ(next(), "x");
+}
+
+TEST_F(HotPlaces, OfThoseThatWaitTheOneReadMostIsFirst) {
+  hot('a', hot_by::our_count);
+  hot('b', hot_by::our_count);
+  hot('x', hot_by::fleet, 100);
+  hot('y', hot_by::fleet, 300);
+  cools('a', hot_by::our_count);
+  EXPECT_EQ(next(), "y");
+}
+
+TEST_F(HotPlaces, OneThatIsReadTwiceAsMuchTakesThePlaceOfAKeyThatTheFleetNamed) {
+  hot('a', hot_by::fleet, 200);
+  hot('b', hot_by::our_count);
+  hot('x', hot_by::fleet, 399);
+  EXPECT_FALSE(places.make_room()) << "not clearly more";
+  hot('y', hot_by::fleet, 400);
+  auto const out = places.make_room();
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->key, "a");
+  EXPECT_EQ(next(), "y");
+  EXPECT_FALSE(places.make_room()) << "it is read more";
+  cools('y', hot_by::fleet);
+  EXPECT_EQ(next(), "x");
+  cools('x', hot_by::fleet);
+  EXPECT_EQ(next(), "a") << "it has waited since then";
+}
+
+TEST_F(HotPlaces, WhatIsHotByOurOwnCountMakesNoRoom) {
+  hot('a', hot_by::our_count);
+  hot('b', hot_by::our_count);
+  hot('x', hot_by::fleet, 100);
+  EXPECT_FALSE(places.make_room());
+}
+
+TEST_F(HotPlaces, WhileMoreAreTakenThanThereAreNobodyMakesRoom) {
+  hot('a', hot_by::fleet, 1);
+  hot('b', hot_by::our_count);
+  hot('c', hot_by::our_count);
+  hot('x', hot_by::fleet, 100);
+  EXPECT_FALSE(places.make_room());
 }
 
 TEST_F(HotPlaces, NoMoreWaitThanThereArePlaces) {

@@ -102,6 +102,46 @@ TEST_F(ListFollower, AnOldListIsRefusedAlsoWhenNoListHasComeForLong) {
   EXPECT_EQ(what(list({5, 8}, {"a"}), 100'003), (changes{{became_hot, "a"}})) << "was cut off";
 }
 
+// Somebody has published a number of his own, or the fencing tokens were lost.
+TEST_F(ListFollower, ALowerTermIsBelievedWhenNoOtherListHasComeForLong) {
+  what(list({900, 7}, {"a"}), 0);
+  follower.advance(at(12'000));
+  EXPECT_EQ(how(list({5, 1}, {"b"}), 12'000), fleet_hearing::old);
+  EXPECT_EQ(how(list({4, 9}, {"c"}), 12'500), fleet_hearing::old) << "a stopped one's last word";
+  EXPECT_EQ(how(list({5, 2}, {"b"}), 12'999), fleet_hearing::old);
+  EXPECT_EQ(how(list({5, 1}, {"b"}), 13'100), fleet_hearing::old) << "told twice";
+  EXPECT_EQ(what(list({5, 3}, {"b"}), 13'200), (changes{{became_hot, "b"}}));
+  EXPECT_EQ(how(list({4, 10}, {"c"}), 13'300), fleet_hearing::old);
+}
+
+TEST_F(ListFollower, ALowerTermIsNotBelievedWhileListsCome) {
+  for (std::uint64_t i = 1; i < 30; ++i) {
+    auto const ms = static_cast<int>(i) * 1000;
+    EXPECT_EQ(how(list({6, i}, {"a"}), ms), fleet_hearing::news);
+    EXPECT_EQ(how(list({5, i}, {"b"}), ms + 500), fleet_hearing::old);
+  }
+}
+
+TEST_F(ListFollower, ThePauseOfTheLastListHoldsWithoutACollector) {
+  what(list({5, 1}, {"a"}, 4000), 0);
+  follower.advance(at(100'000));
+  EXPECT_EQ(follower.list().pause_ms, 4000u);
+}
+
+TEST_F(ListFollower, WhatIsReadMostIsToldFirst) {
+  what(list({5, 1}, {"z"}), 0);
+  auto one = list({5, 2}, {"a", "b"});
+  one.keys[1].low = one.keys[1].high = 30;
+  auto const told = what(one, 10);
+  EXPECT_EQ(told, (changes{{cooled, "z"}, {became_hot, "b"}, {became_hot, "a"}}));
+  EXPECT_EQ(told[1].low, 30u);
+}
+
+TEST_F(ListFollower, ATermThatIsNoFencingTokenIsRefused) {
+  EXPECT_EQ(how(list({fleet_list::terms_end, 1}, {"a"}), 0), fleet_hearing::refused);
+  EXPECT_EQ(how(list({fleet_list::terms_end - 1, 1}, {"a"}), 0), fleet_hearing::news);
+}
+
 TEST_F(ListFollower, BeforeTheFirstListThereIsNothing) {
   EXPECT_EQ(follower.due(), clock::time_point::max());
   EXPECT_FALSE(follower.has_collector(at(0)));

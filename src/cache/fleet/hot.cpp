@@ -27,7 +27,7 @@ void cache_hot::join(fleet_settings settings) {
         auto const core = core_;  // a callback may destroy this
         try {
           bool const hot = change.what == algo::fleet_change::kind::hot;
-          if (hot) return becomes_hot(change.key, hash, how);
+          if (hot) return becomes_hot(change.key, hash, how, change.low);
           cools(change.key, hash, how);
         } catch (...) {
           core->count_failed_callback();
@@ -83,9 +83,10 @@ void cache_hot::on_due(clock::time_point now) {
   home_->timers().schedule(*this, now + (core_->known() != 0 ? pause_ : slow_tick));
 }
 
-void cache_hot::becomes_hot(std::string const& key, std::uint64_t hash, algo::hot_by how) {
+void cache_hot::becomes_hot(std::string const& key, std::uint64_t hash, algo::hot_by how,
+                            std::uint64_t low) {
   if (closed_) return;
-  bool const has_begun = places_.becomes_hot(key, hash, how);
+  bool const has_begun = places_.becomes_hot(key, hash, how, low);
   if (how == algo::hot_by::our_count) fleet_->hurry();
   if (has_begun) begin(key, hash);
 }
@@ -98,7 +99,10 @@ void cache_hot::begin(std::string const& key, std::uint64_t hash) {
 }
 
 void cache_hot::cools(std::string const& key, std::uint64_t hash, algo::hot_by how) {
-  if (closed_ || !places_.cools(hash, how)) return;
+  if (!closed_ && places_.cools(hash, how)) end(key, hash);
+}
+
+void cache_hot::end(std::string const& key, std::uint64_t hash) {
   auto const gone = hot_.extract(hash);
   if (entries_) entries_->cooled(key);
   bool const was_kept = !gone.empty() && !gone.mapped().key.empty();
@@ -109,7 +113,13 @@ void cache_hot::cools(std::string const& key, std::uint64_t hash, algo::hot_by h
 // A key that has waited begins as any other, and its callback's harm is its own.
 void cache_hot::fill_free_places() {
   while (!closed_) {
-    auto const next = places_.take_free();
+    auto const out = places_.make_room();
+    try {
+      if (out) end(out->key, out->hash);
+    } catch (...) {
+      core_->count_failed_callback();
+    }
+    auto const next = closed_ ? std::nullopt : places_.take_free();
     if (!next) return;
     try {
       begin(next->key, next->hash);

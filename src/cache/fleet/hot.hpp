@@ -102,8 +102,11 @@ class cache_hot final : public key_heat,
 
   void on_due(clock::time_point now) override;
   void used(std::string_view key, algo::hot_uses uses, clock::time_point now);
-  void becomes_hot(std::string const& key, std::uint64_t hash, algo::hot_by how);
+  void becomes_hot(std::string const& key, std::uint64_t hash, algo::hot_by how,
+                   std::uint64_t low = 0);
   void cools(std::string const& key, std::uint64_t hash, algo::hot_by how);
+  /// The key has lost its place.
+  void end(std::string const& key, std::uint64_t hash);
   /// The key has a place now.
   void begin(std::string const& key, std::uint64_t hash);
   void fill_free_places();
