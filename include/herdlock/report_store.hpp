@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <herdlock/backend.hpp>
 
@@ -26,6 +27,10 @@ class report_listener {
   virtual ~report_listener() = default;
   /// A report may come late, or twice; one's own come, too.
   virtual void on_report(std::string_view text) = 0;
+  /// A store that pushes tells from now on what is told to others.
+  virtual void on_listening() {}
+  /// Until on_listening() is called again that is lost.
+  virtual void on_deaf() {}
 };
 
 class report_store {
@@ -45,6 +50,11 @@ class report_store {
   /// Tells the reports of the topic that are kept, and each that comes; should one be missed, it
   /// tells all again. A listener that has gone hears nothing more.
   virtual void listen(std::string topic, std::weak_ptr<report_listener> to) = 0;
+  /// The reports of the topic that are kept. Only asked of stores that push.
+  virtual void read(std::string topic, handler<std::vector<std::string>> done) {
+    static_cast<void>(topic);
+    std::move(done)(std::vector<std::string>());
+  }
 };
 
 }  // namespace v0

@@ -1,6 +1,7 @@
 // What processes report to each other over a Redis, beyond what every store promises: told again to
 // those who have missed something.
 #include <algorithm>
+#include <set>
 
 #include "redis_ports.hpp"
 
@@ -9,8 +10,12 @@ namespace {
 
 struct heard_reports final : report_listener {
   std::vector<std::string> texts;
+  int hears = 0;
+  int deaf = 0;
 
   void on_report(std::string_view text) override { texts.emplace_back(text); }
+  void on_listening() override { ++hears; }
+  void on_deaf() override { ++deaf; }
   bool has(std::string const& text) const {
     return std::find(texts.begin(), texts.end(), text) != texts.end();
   }
@@ -70,7 +75,7 @@ TEST_F(redis_reports, AReconnectionCostsOneLook) {
   relay wire(server.port());
   redis_ports cut("redis://127.0.0.1:" + std::to_string(wire.port()));
   auto const far = listen(cut);
-  auto const looked = [&](long times) { return server.calls("hgetall") == 2 * times; };
+  auto const looked = [&](long times) { return server.calls("hscan") == 2 * times; };
   server.command({"CONFIG", "RESETSTAT"});
   ASSERT_TRUE(cut.sees([&] { return looked(1); })) << "of both windows";
   wire.cut_all();
@@ -82,7 +87,7 @@ TEST_F(redis_reports, AReconnectionCostsOneLook) {
     ASSERT_TRUE(report(two, "p", number, text));
     ASSERT_TRUE(cut.wait_for([&] { return far->has(text); }));
   }
-  ASSERT_TRUE(cut.sees([&] { return server.calls("hgetall") >= 4; }));
+  ASSERT_TRUE(cut.sees([&] { return server.calls("hscan") >= 4; }));
   EXPECT_TRUE(looked(2));
 }
 
@@ -102,6 +107,35 @@ TEST_F(redis_reports, WhoWasCutOffIsToldAll) {
   }));
 }
 
+// An answer has a bound: what a large fleet reports comes in parts.
+TEST_F(redis_reports, ManyReportsAreReadInParts) {
+  std::string const script =
+      "for i = 1, 1000 do redis.call('HSET', KEYS[1], 'p' .. i, '1 report ' .. i) end";
+  server.command({"EVAL", script, "1", "{t}:herdlock:reports:1"});
+  server.command({"CONFIG", "RESETSTAT"});
+  auto const found =
+      one.get<std::vector<std::string>>([&](auto h) { one.reports().read("t", std::move(h)); });
+  ASSERT_TRUE(found);
+  std::set<std::string> const all(found->begin(), found->end());
+  EXPECT_EQ(all.size(), 1000u);
+  EXPECT_TRUE(all.contains("report 1000"));
+  EXPECT_GE(server.calls("hscan"), 4);
+}
+
+TEST_F(redis_reports, AListenerIsToldWhenItHearsAndWhenItIsDeaf) {
+  relay wire(server.port());
+  redis_ports cut("redis://127.0.0.1:" + std::to_string(wire.port()));
+  auto const far = listen(cut);
+  EXPECT_EQ(far->hears, 0);
+  ASSERT_TRUE(cut.wait_for([&] { return far->hears == 1; }));
+  auto const second = listen(cut);
+  ASSERT_TRUE(cut.wait_for([&] { return second->hears == 1; }));
+  EXPECT_EQ(far->hears, 1) << "once for each subscription";
+  wire.cut_all();
+  ASSERT_TRUE(cut.wait_for([&] { return far->deaf == 1 && far->hears == 2; }));
+  EXPECT_EQ(second->deaf, 1);
+}
+
 TEST_F(redis_reports, WhoMayNotSubscribeHearsNothingAndReportsAllTheSame) {
   redis_server refusing({.users = {"alice on >sesame ~* +@all resetchannels"}});
   redis_ports alice("redis://alice:sesame@127.0.0.1:" + std::to_string(refusing.port()));
@@ -111,6 +145,7 @@ TEST_F(redis_reports, WhoMayNotSubscribeHearsNothingAndReportsAllTheSame) {
   EXPECT_TRUE(report(alice, "p", 1, "x"));
   EXPECT_TRUE(report(other, "q", 1, "y"));
   EXPECT_TRUE(other.wait_for([&] { return heard->has("y"); }));
+  EXPECT_EQ(hers->hears, 0);
 }
 
 TEST_F(redis_reports, AListenerThatHasGoneHearsNothing) {

@@ -27,8 +27,7 @@ TEST_F(redis_survey, ACommandThatTheServerDoesNotKnowIsNamedWithWhatToAskInstead
         disabled_command{"OBJECT", survey_source::lfu, "no command OBJECT FREQ",
                          "clients, monitor"},
         disabled_command{"SCAN", survey_source::lfu, "no command SCAN", "clients, monitor"},
-        disabled_command{"HGETALL", survey_source::clients, "no command HGETALL",
-                         "lfu, monitor"}}) {
+        disabled_command{"HSCAN", survey_source::clients, "no command HSCAN", "lfu, monitor"}}) {
     redis_server const limited(counting_without(name));
     // Its error repeats the words of the command, so what the key is called must not matter.
     limited.command({"SET", "p:LFU", "value"});

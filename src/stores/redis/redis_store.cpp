@@ -47,9 +47,10 @@ result<backend> open_redis(store_url url, asio::any_io_executor executor) {
   if (how->tls.source) how->tls.source->tell(warnings);
   auto const check = std::make_shared<redis::connection_check>(*how, warnings);
   auto const commands = std::make_shared<redis::connection>(executor, *how, check);
-  auto make_wires = [commands] {
+  auto make_wires = [commands, warnings] {
     auto const one = commands->make_event_connection();
-    return redis::report_wires{one, one, [one] { one->close(); }};
+    return redis::report_wires{one, one, [one] { one->close(); },
+                               redis::ties_of(commands, one, warnings)};
   };
   auto const all =
       std::make_shared<server_parts>(commands, std::move(warnings), std::move(make_wires));

@@ -34,4 +34,15 @@ void same_server::on_connection_up() {
                                     "was given up and is made again"));
 }
 
+std::vector<std::shared_ptr<connection_listener>> ties_of(
+    std::shared_ptr<connection> const& one, std::shared_ptr<connection> const& other,
+    std::shared_ptr<store_warnings> const& warnings) {
+  auto const moves = std::make_shared<stores::to_and_fro>();
+  auto const here = std::make_shared<same_server>(one, other, moves, warnings);
+  auto const there = std::make_shared<same_server>(other, one, moves, warnings);
+  one->attach(here);
+  other->attach(there);
+  return {here, there};
+}
+
 }  // namespace herdlock::redis

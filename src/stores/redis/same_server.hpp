@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "stores/common/present_server.hpp"
 #include "stores/redis/client/connection.hpp"
@@ -34,5 +35,10 @@ class same_server final : public connection_listener {
   std::shared_ptr<stores::to_and_fro> const moves_;
   std::shared_ptr<store_warnings> const warnings_;
 };
+
+/// Both ways, and attached. They last as long as what is returned.
+std::vector<std::shared_ptr<connection_listener>> ties_of(
+    std::shared_ptr<connection> const& one, std::shared_ptr<connection> const& other,
+    std::shared_ptr<store_warnings> const& warnings);
 
 }  // namespace herdlock::redis

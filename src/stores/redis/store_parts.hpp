@@ -1,8 +1,8 @@
 // What the ports of a store share: its servers, what they push, and who waits.
 #pragma once
 
-#include <array>
 #include <memory>
+#include <vector>
 
 #include <herdlock/backend.hpp>
 #include "stores/redis/cache/cache_watches.hpp"
@@ -52,13 +52,7 @@ class store_parts {
   }
 
   /// Of a single server: commands and pushes lead to the same one. Before they are opened.
-  void tie_together() {
-    auto const moves = std::make_shared<stores::to_and_fro>();
-    ties_ = {std::make_shared<same_server>(commands, pushes, moves, warnings),
-             std::make_shared<same_server>(pushes, commands, moves, warnings)};
-    commands->attach(ties_[0]);
-    pushes->attach(ties_[1]);
-  }
+  void tie_together() { ties_ = ties_of(commands, pushes, warnings); }
 
   std::shared_ptr<Servers> commands;
   std::shared_ptr<store_warnings> warnings;
@@ -74,7 +68,7 @@ class store_parts {
   std::shared_ptr<tracking_store> tracked;  // null without values
 
  private:
-  std::array<std::shared_ptr<same_server>, 2> ties_;
+  std::vector<std::shared_ptr<connection_listener>> ties_;
 };
 
 /// Of parts that have their ports. Each of its ports keeps all parts.

@@ -122,8 +122,13 @@ right_group to_keep_hot_entries(std::string const& key) {
 // The names that all caches share, whatever their prefix.
 right_group to_tell_of_hot_keys() {
   auto const key = side_key_of(algo::hot_reports_topic, even_reports_role);
+  auto const channel = side_key_of(algo::hot_reports_topic, "events:0:reports");
+  auto const lists = side_key_of(algo::hot_list_topic("x"), "events:0:reports");
   auto commands = scripts_at(key);
-  add(commands, {{"HGETALL", key}});
+  add(commands, {{"HSCAN", key, "0"},
+                 {"PUBLISH", channel, "x"},
+                 {"PUBLISH", lists, "x"},
+                 {"SUBSCRIBE", channel, lists}});
   return {"redis.fleet", severity::warning,
           "processes do not tell each other of hot keys, each goes by its own counts; locks do not "
           "need it",

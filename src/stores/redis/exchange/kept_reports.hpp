@@ -1,5 +1,6 @@
-// The hashes in which reports are kept: scripts/fleet_report.lua writes them, and HGETALL reads
-// them. One ends with the window behind its own, so what is there counts.
+// The hashes in which reports are kept: scripts/fleet_report.lua writes them, and HSCAN reads them
+// in parts, since an answer has a bound. One ends with the window behind its own, so what is there
+// counts.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,28 @@ namespace herdlock::redis {
 inline constexpr std::string_view even_reports_role = "reports:0";
 inline constexpr std::string_view odd_reports_role = "reports:1";
 
-/// The texts in the answer to HGETALL, without their numbers. They live as long as the answer.
-inline std::vector<std::string_view> kept_reports(reply const& hash) {
+/// The reports that an answer has room for, with keys of the longest names.
+inline constexpr std::string_view reports_in_a_part = "250";
+
+/// The answer to HSCAN KEY CURSOR COUNT reports_in_a_part.
+struct part_of_reports {
+  std::string_view next;  ///< the cursor of the next part; "0": this is the last one
+  /// Without their numbers. One may be in two parts. They live as long as the answer.
   std::vector<std::string_view> texts;
-  for (std::size_t i = 1; i + 1 < hash.nodes(); i += 2) {
-    auto text = hash.text(i + 1);
-    bool const is_report = !hash.text(i).starts_with('#');
-    if (is_report && take_number<std::uint64_t>(text, ' ')) texts.push_back(text);
+};
+
+inline bool is_part_of_reports(reply const& answer) {
+  return answer.kind() == reply_kind::list && answer.kind(2) == reply_kind::list;
+}
+
+inline part_of_reports reports_in(reply const& answer) {
+  part_of_reports part{.next = answer.text(1), .texts = {}};
+  for (std::size_t i = 3; i + 1 < answer.nodes(); i += 2) {
+    auto text = answer.text(i + 1);
+    bool const is_report = !answer.text(i).starts_with('#');
+    if (is_report && take_number<std::uint64_t>(text, ' ')) part.texts.push_back(text);
   }
-  return texts;
+  return part;
 }
 
 }  // namespace herdlock::redis

@@ -39,37 +39,76 @@ struct report_message {
   result<void> parse(reply const&) const { return boost::system::in_place_value; }
 };
 
+struct texts_part {
+  std::string next;
+  std::vector<std::string> texts;
+};
+
 // No script: the server copies the hash into its answer, and works a tenth as long at that.
 struct reports_message {
-  using value_type = std::vector<std::string>;
+  using value_type = texts_part;
   static constexpr std::string_view verb = "ask for the reports of the fleet of";
   std::string topic;
   std::string_view role;
+  std::string cursor;
 
   std::string_view name() const { return topic; }
   void encode(command_writer& out, script_form) const {
-    out.begin("HGETALL");
+    out.begin("HSCAN");
     out.add_side_key(topic, role);
+    out.add(cursor);
+    out.add("COUNT");
+    out.add(reports_in_a_part);
     out.end();
   }
   result<value_type> parse(reply const& answer) const {
-    if (answer.kind() != reply_kind::list) return unexpected_reply(name());
-    value_type texts;
-    for (auto const text : kept_reports(answer)) texts.emplace_back(text);
-    return texts;
+    if (!is_part_of_reports(answer)) return unexpected_reply(name());
+    auto const part = reports_in(answer);
+    return texts_part{std::string(part.next), {part.texts.begin(), part.texts.end()}};
   }
 };
 
-}  // namespace
+/// Reads both hashes of a topic, one part behind the other.
+class reading : public std::enable_shared_from_this<reading> {
+ public:
+  using part_handler = std::function<void(std::vector<std::string> const&)>;
 
-/// One look: both windows. Whoever holds it has a part of the answer to come.
-struct report_exchange::look {
-  explicit look(subscription_ptr of) : at(std::move(of)) {}
+  reading(std::shared_ptr<router> from, std::string topic, part_handler on_part,
+          std::function<void(failure)> done)
+      : from_(std::move(from)),
+        topic_(std::move(topic)),
+        on_part_(std::move(on_part)),
+        done_(std::move(done)) {}
 
-  subscription_ptr at;
-  int open = 2;
-  algo::look_schedule::outcome how = algo::look_schedule::outcome::done;
+  void read(std::string_view role, std::string cursor) {
+    auto on_answer = [self = shared_from_this(), role](result<texts_part> const& found) {
+      self->on_answer(role, found);
+    };
+    operation<reports_message>::start(*from_, reports_message{topic_, role, std::move(cursor)},
+                                      std::move(on_answer));
+  }
+
+ private:
+  void on_answer(std::string_view role, result<texts_part> const& found) {
+    if (found.has_error()) return done_(found.error());
+    on_part_(found->texts);
+    if (found->next != "0") return read(role, found->next);
+    if (role == even_reports_role) return read(odd_reports_role, "0");
+    done_({});
+  }
+
+  std::shared_ptr<router> const from_;
+  std::string const topic_;
+  part_handler const on_part_;
+  std::function<void(failure)> const done_;
 };
+
+// Other failures come again: such a look is not repeated.
+bool may_be_read_later(failure const& why) {
+  return why == errc::unavailable || why == errc::timed_out || why == errc::overloaded;
+}
+
+}  // namespace
 
 report_wires& report_exchange::wires() {
   if (wires_.events) return wires_;
@@ -108,9 +147,12 @@ void report_exchange::on_connection_up() {
 
 // What was told while we did not listen is lost.
 void report_exchange::on_connection_down() {
-  for (auto const& one : subscriptions_) {
+  auto const all = subscriptions_;
+  for (auto const& one : all) {
     one->looks.lost();
     one->timer.cancel();
+    if (!std::exchange(one->hears, false)) continue;
+    if (auto const to = one->to.lock()) to->on_deaf();
   }
 }
 
@@ -124,10 +166,16 @@ void report_exchange::on_message(reply const& message) {
   auto const all = subscriptions_;
   for (auto const& one : all) {
     if (one->channel != message.text(2)) continue;
-    if (message.text(1) == "subscribe") one->looks.subscribed(clock::now(), random_part());
+    if (message.text(1) == "subscribe") on_subscribed(*one);
     if (message.text(1) == "message") on_event(*one, message.text(3));
     schedule(one);
   }
+}
+
+void report_exchange::on_subscribed(subscription& at) {
+  at.looks.subscribed(clock::now(), random_part());
+  if (std::exchange(at.hears, true)) return;
+  if (auto const to = at.to.lock()) to->on_listening();
 }
 
 void report_exchange::on_event(subscription& at, std::string_view event) {
@@ -149,20 +197,32 @@ void report_exchange::schedule(subscription_ptr const& at) {
 
 void report_exchange::send_look(subscription_ptr const& at) {
   at->looks.sent(clock::now());
-  auto const both = std::make_shared<look>(at);
-  auto const on_kept = [both, weak = weak_from_this()](result<texts> const& found) {
-    if (found.has_error()) both->how = algo::look_schedule::outcome::failed;
-    for (auto const& text : found.has_value() ? *found : texts()) {
-      if (auto const to = both->at->to.lock()) to->on_report(text);
+  auto tell = [at](texts const& found) {
+    for (auto const& text : found) {
+      if (auto const to = at->to.lock()) to->on_report(text);
     }
-    auto const self = weak.lock();
-    if (--both->open != 0 || !self) return;
-    both->at->looks.answered(both->how, clock::now(), random_part());
-    self->schedule(both->at);
   };
-  for (auto const role : {even_reports_role, odd_reports_role}) {
-    operation<reports_message>::start(*wires().commands, reports_message{at->topic, role}, on_kept);
-  }
+  auto done = [at, weak = weak_from_this()](failure const& why) {
+    using outcome = algo::look_schedule::outcome;
+    auto const self = weak.lock();
+    if (!self) return;
+    at->looks.answered(may_be_read_later(why) ? outcome::failed : outcome::done, clock::now(),
+                       random_part());
+    self->schedule(at);
+  };
+  std::make_shared<reading>(wires().commands, at->topic, std::move(tell), std::move(done))
+      ->read(even_reports_role, "0");
+}
+
+void report_exchange::read(std::string topic, handler<texts> done) {
+  auto const all = std::make_shared<texts>();
+  auto const to = std::make_shared<handler<texts>>(std::move(done));
+  auto add = [all](texts const& found) { all->insert(all->end(), found.begin(), found.end()); };
+  auto tell = [all, to](failure const& why) {
+    std::move (*to)(why.code ? result<texts>(why) : result<texts>(std::move(*all)));
+  };
+  std::make_shared<reading>(wires().commands, std::move(topic), std::move(add), std::move(tell))
+      ->read(even_reports_role, "0");
 }
 
 }  // namespace herdlock::redis

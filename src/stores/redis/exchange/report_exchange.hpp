@@ -26,6 +26,8 @@ struct report_wires {
   std::shared_ptr<router> commands;
   std::shared_ptr<connection> events;  ///< not opened yet
   std::function<void()> close;         ///< of both
+  /// They hold the events at the server of the locks; none in a cluster.
+  std::vector<std::shared_ptr<connection_listener>> ties{};
 };
 
 /// All members on the executor.
@@ -41,6 +43,7 @@ class report_exchange final : public report_store,
   bool pushes() const override { return true; }
   void report(store_report what, handler<void> done) override;
   void listen(std::string topic, std::weak_ptr<report_listener> to) override;
+  void read(std::string topic, handler<std::vector<std::string>> done) override;
   void close();
 
  private:
@@ -52,9 +55,9 @@ class report_exchange final : public report_store,
     std::weak_ptr<report_listener> to;
     asio::steady_timer timer;                        // until the next look
     algo::look_schedule looks{milliseconds{3'000}};  // less than what is told is kept for
+    bool hears = false;                              // the server has confirmed that it pushes
   };
   using subscription_ptr = std::shared_ptr<subscription>;
-  struct look;
 
   void on_connection_up() override;
   void on_connection_down() override;
@@ -64,6 +67,7 @@ class report_exchange final : public report_store,
   void subscribe(subscription const& one) {
     wires().events->subscription("SUBSCRIBE", one.channel);
   }
+  void on_subscribed(subscription& at);
   void on_event(subscription& at, std::string_view event);
   void schedule(subscription_ptr const& at);
   void send_look(subscription_ptr const& at);

@@ -23,27 +23,34 @@ result<survey> survey_clients(surveyed_servers const& servers, survey_request co
     return std::move(made).complete(counted(0, "command"));
   }
   asking_client client(servers.masters[*home]);
-  auto const answers = client.ask({{"HGETALL", even}, {"HGETALL", odd}});
-  if (!answers) return answers.error();
-  tell_progress(request, 0.5);
-  std::vector<std::string_view> texts;
-  for (reply const& reports : *answers) {
-    if (reports.text().starts_with("WRONGTYPE")) {
-      made.note(in_quotes(even) + " or " + in_quotes(odd) +
-                " holds a value of another type, so nobody can report there; delete it");
-    } else if (reports.is_error()) {
-      return refused(client.how(), reports.text(),
-                     {.name = "HGETALL",
-                      .serves = "reads " + in_quotes(even),
-                      .right = "+hgetall ~{herdlock}:herdlock:*",
-                      .instead = "ask another source: lfu, monitor"});
-    } else {
-      auto const kept = kept_reports(reports);
-      texts.insert(texts.end(), kept.begin(), kept.end());
+  std::vector<std::string> kept;
+  std::size_t commands = 0;
+  for (auto const& key : {even, odd}) {
+    for (std::string cursor = "0"; !cursor.empty(); ++commands) {
+      auto const answers = client.ask({{"HSCAN", key, cursor, "COUNT", reports_in_a_part}});
+      if (!answers) return answers.error();
+      reply const& reports = answers->front();
+      if (reports.is_error() && !reports.text().starts_with("WRONGTYPE")) {
+        return refused(client.how(), reports.text(),
+                       {.name = "HSCAN",
+                        .serves = "reads " + in_quotes(key),
+                        .right = "+hscan ~{herdlock}:herdlock:*",
+                        .instead = "ask another source: lfu, monitor"});
+      }
+      cursor.clear();
+      if (!is_part_of_reports(reports)) {
+        made.note(in_quotes(key) +
+                  " holds a value of another type, so nobody can report there; delete it");
+        continue;
+      }
+      auto const part = reports_in(reports);
+      kept.insert(kept.end(), part.texts.begin(), part.texts.end());
+      if (part.next != "0") cursor = part.next;
     }
+    tell_progress(request, 0.5);
   }
-  made.add_addressed(texts);
-  return std::move(made).complete(counted(answers->size(), "command"));
+  made.add_addressed({kept.begin(), kept.end()});
+  return std::move(made).complete(counted(commands, "command"));
 }
 
 }  // namespace herdlock::redis

@@ -5,7 +5,7 @@
 --
 -- A hash for each window: `#window` says which, `#sequence` how many were told so far, in all
 -- windows; `PROCESS` has `NUMBER REPORT`. It ends with the next window: so who is silent goes by
--- itself, and what is there counts for whoever reads it (HGETALL; kept_reports.hpp).
+-- itself, and what is there counts for whoever reads it (HSCAN; kept_reports.hpp).
 -- The number of the present `window`, of ARGV[1] ms; and the ms until the next one ends.
 local time = redis.call('TIME')
 local now_ms = time[1] * 1000 + time[2] / 1000
