@@ -123,7 +123,7 @@ class lease_store {
   /// own. It is never called if leases stand on a session, which tells by on_lease_end().
   virtual void on_new_connection(std::function<void()> told) { static_cast<void>(told); }
 
-  /// True while this process waits for the resource and the store cannot tell it of a grant, so
+  /// True while this process waits for the resource and the store refuses to tell it of a grant, so
   /// that it asks again and again. On the executor.
   virtual bool polls(resource const& name) const { return static_cast<void>(name), false; }
 

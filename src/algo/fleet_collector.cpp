@@ -26,7 +26,7 @@ void fleet_collector::learned(fleet_list const& before, clock::time_point now) {
 
 void fleet_collector::take_over(fleet_list const& before, clock::time_point now) {
   fleet_->take_over(before.keys, now);
-  last_ = {last_.number, before.processes, before.pause_ms, before.keys};
+  last_ = {last_.number, before.processes, before.pause_ms, before.keys, before.options};
   last_bytes_ = encoded_bytes(last_);
   // A pause is spread from a half of it to three halves.
   auto const listens =
@@ -88,7 +88,8 @@ fleet_list fleet_collector::list_of(std::vector<fleet_sum> keys) const {
   fleet_list made{.number = {last_.number.term, last_.number.counter + 1},
                   .processes = fleet_->processes(),
                   .pause_ms = pause_ms(),
-                  .keys = {}};
+                  .keys = {},
+                  .options = number_of(thresholds_)};
   auto bytes = encoded_bytes(made);
   for (fleet_sum& one : keys) {
     bytes += encoded_bytes(one);

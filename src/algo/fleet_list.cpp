@@ -34,7 +34,7 @@ std::size_t encoded_bytes(fleet_sum const& one) noexcept {
 }
 
 std::size_t encoded_bytes(fleet_list const& list) noexcept {
-  constexpr std::size_t head = 26;
+  constexpr std::size_t head = 34;
   std::size_t bytes = list_mark.size() + head;
   for (fleet_sum const& one : list.keys) bytes += encoded_bytes(one);
   return bytes;
@@ -46,6 +46,7 @@ std::string encode(fleet_list const& list) {
   add_bytes_of(out, list.number.counter, 8);
   add_bytes_of(out, list.processes, 4);
   add_bytes_of(out, list.pause_ms, 4);
+  add_bytes_of(out, list.options, 8);
   add_bytes_of(out, list.keys.size(), 2);
   for (fleet_sum const& one : list.keys) {
     add_bytes_of(out, one.key.size(), 2);
@@ -69,6 +70,7 @@ std::optional<fleet_list> decode_fleet_list(std::string_view text) {
   list.number.counter = from.number(8);
   list.processes = from.number(4);
   list.pause_ms = from.number(4);
+  list.options = from.number(8);
   auto const keys = from.number(2);
   if (keys > fleet_list::most_keys) return std::nullopt;
   for (std::uint64_t i = 0; i < keys && from.good(); ++i) {

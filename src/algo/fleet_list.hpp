@@ -78,6 +78,8 @@ struct fleet_list {
   /// In a large fleet nobody says anything more often than that.
   std::uint64_t pause_ms = 0;
   std::vector<fleet_sum> keys;  ///< those that are hot, and some that are read most
+  /// number_of() the thresholds by which they are judged (algo/hot_fleet.hpp).
+  std::uint64_t options = 0;
 
   milliseconds pause() const noexcept {
     return milliseconds(static_cast<milliseconds::rep>(pause_ms));

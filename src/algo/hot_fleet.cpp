@@ -22,6 +22,19 @@ heat_limits limits_of(fleet_thresholds const& thresholds) {
 
 }  // namespace
 
+// FNV-1a, of what reports carry.
+std::uint64_t number_of(fleet_thresholds const& thresholds) noexcept {
+  constexpr std::uint64_t begin = 0xcbf29ce484222325, prime = 0x100000001b3;
+  auto const cool = std::chrono::duration_cast<milliseconds>(thresholds.cool_time).count();
+  std::uint64_t number = begin;
+  for (std::uint64_t const one :
+       {thresholds.threshold, static_cast<std::uint64_t>(thresholds.reads_per_write * 1000),
+        static_cast<std::uint64_t>(cool), static_cast<std::uint64_t>(thresholds.most_hot)}) {
+    number = (number ^ one) * prime;
+  }
+  return number | 1;
+}
+
 hot_fleet::hot_fleet(fleet_thresholds const& thresholds)
     : thresholds_(thresholds), limits_(limits_of(thresholds)) {}
 

@@ -52,6 +52,9 @@ struct fleet_thresholds {
   friend bool operator==(fleet_thresholds const&, fleet_thresholds const&) = default;
 };
 
+/// A number of these options, by which others are told apart; not 0.
+std::uint64_t number_of(fleet_thresholds const& thresholds) noexcept;
+
 class hot_fleet {
  public:
   explicit hot_fleet(fleet_thresholds const& thresholds);

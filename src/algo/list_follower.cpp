@@ -66,7 +66,8 @@ std::vector<fleet_change> list_follower::advance(clock::time_point now) {
   for (fleet_sum const& one : list_.keys) {
     if (one.hot) changes.push_back({fleet_change::kind::cooled, one.key});
   }
-  list_ = {.number = list_.number, .processes = 0, .pause_ms = list_.pause_ms, .keys = {}};
+  list_ = {
+      .number = list_.number, .processes = 0, .pause_ms = list_.pause_ms, .keys = {}, .options = 0};
   return changes;
 }
 

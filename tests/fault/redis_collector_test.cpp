@@ -8,6 +8,7 @@
 #include <herdlock/lock.hpp>
 #include <herdlock/metrics.hpp>
 #include <herdlock/open.hpp>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -52,6 +53,19 @@ struct redis_collector : testing::Test {
     return std::stol(said.substr(said.rfind('\n') + 1));
   }
   std::string holder() const { return server.command({"GET", lease_key}); }
+  static long waiting_at(redis_server const& one) {
+    return std::stol(
+        one.command({"ZCOUNT", std::string(lease_key) + "::herdlock:queue", "0", "+inf"}));
+  }
+  static bool has_warning(store const& where, std::string const& part) {
+    auto const all = where.warnings();
+    return std::any_of(all.begin(), all.end(), [&](std::string const& each) {
+      return each.find(part) != std::string::npos;
+    });
+  }
+  static std::string alice_at(redis_server const& one) {
+    return "redis://alice:sesame@127.0.0.1:" + std::to_string(one.port());
+  }
 
   redis_server& server = redis_server::shared();
 };
@@ -208,6 +222,65 @@ TEST_F(redis_collector, WhoMayNotStandFollowsOneWhoMay) {
                   options(50));
   texts const two(open_store(limited.url()), options(50));
   EXPECT_TRUE(are(2, {&one, &two}));
+}
+
+// PUBLISH and SUBSCRIBE are refused without a word: it hears nothing of its own.
+TEST_F(redis_collector, WhoCannotHearReportsResignsAndAnotherOneCollects) {
+  redis_server const limited(
+      {.users = {"alice on >sesame ~* +@all resetchannels &herdlock:grants:* &*hot-list*"}});
+  auto const where = open_store(alice_at(limited));
+  texts const deaf(where, options(50));
+  ASSERT_TRUE(eventually([&] {
+    read(deaf, "k");
+    return limited.command({"GET", lease_key}) != "(nil)";
+  }));
+  texts const two(open_store(limited.url()), options(50));
+  EXPECT_TRUE(eventually(2 * patience, [&] { return are(2, {&deaf, &two}); }));
+  EXPECT_TRUE(has_warning(where, "collects no more"));
+}
+
+TEST_F(redis_collector, WhoCannotPublishListsResignsAndAnotherOneCollects) {
+  redis_server const limited(
+      {.users = {"alice on >sesame ~* +@all resetchannels &herdlock:grants:* &*hot-reports*"}});
+  auto const where = open_store(alice_at(limited));
+  texts const mute(where, options(50));
+  ASSERT_TRUE(eventually([&] {
+    read(mute, "k");
+    return limited.command({"GET", lease_key}) != "(nil)";
+  }));
+  texts const two(open_store(limited.url()), options(50));
+  EXPECT_TRUE(eventually(2 * patience, [&] {
+    read(mute, "k");
+    read(two, "k");
+    return has_warning(where, "collects no more") && is_hot(two, "k");
+  }));
+}
+
+TEST_F(redis_collector, WithoutTheChannelOfGrantsNobodyPollsForIt) {
+  redis_server const limited({.users = {"alice on >sesame ~* +@all resetchannels &*hot-*"}});
+  texts const two(open_store(limited.url()), options(50));
+  ASSERT_TRUE(are(1, {&two}));
+  texts const one(open_store(alice_at(limited)), options(50));
+  ASSERT_TRUE(are(2, {&one, &two}));
+  auto const nobody_waits = [&] {
+    read(one, "k");
+    read(two, "k");
+    return waiting_at(limited) == 0;
+  };
+  ASSERT_TRUE(eventually(nobody_waits));
+  for (auto const end = clock::now() + 2s; clock::now() < end;) EXPECT_TRUE(nobody_waits());
+}
+
+TEST_F(redis_collector, OfALargeFleetAboutEightStand) {
+  std::vector<std::unique_ptr<texts>> all;
+  for (int i = 0; i < 24; ++i) {
+    all.push_back(std::make_unique<texts>(open_store(server.url()), options(50)));
+  }
+  EXPECT_TRUE(eventually(2 * patience, [&] {
+    for (auto const& one : all) read(*one, "k");
+    return all.front()->fleet_stats().processes == 24 && waiting_at(server) > 0 &&
+           waiting_at(server) < 20;
+  })) << waiting_at(server);
 }
 
 TEST_F(redis_collector, AChildOfForkLeavesItToItsParent) {

@@ -17,6 +17,7 @@ FOLLOWER = Machine(("fleet_list", "fleet_report", "list_follower"), ("list_follo
 PLACES = Machine(("hot_places",), ("hot_places_test",))
 TELLER = Machine(("fleet_list", "fleet_pace", "fleet_report", "fleet_teller", "list_follower"),
                  ("fleet_teller_test",))
+VOTE = Machine(("threshold_vote",), ("threshold_vote_test",))
 
 # what goes wrong, where, the text, its replacement, the test that sees it
 MUTANTS = [
@@ -126,7 +127,7 @@ MUTANTS = [
      "came_ + quiet_for() + keeps_without", "came_ + quiet_for()",
      "ListFollower.WithoutACollectorTheLastListHoldsForAWhileAndThenItsKeysCool"),
     ("the number is forgotten with the keys", FOLLOWER,
-     "list_ = {.number = list_.number,", "list_ = {.number = {},",
+     ".number = list_.number, .processes = 0", ".number = {}, .processes = 0",
      "ListFollower.AnOldListIsRefusedAlsoWhenNoListHasComeForLong"),
     ("large fleets lose their keys between two lists", FOLLOWER,
      "longest_term + list_.interval() + slack",
@@ -158,7 +159,7 @@ MUTANTS = [
      "has_heard_enough() ? ready_ : clock::time_point::max()",
      "FleetCollector.WhoHasGoneIsWaitedForUntilHeIsTakenForGone"),
     ("the collector that was killed is waited for", COLLECTOR,
-     "last_.processes > 0 ? last_.processes - 1 : 0", "last_.processes * 10 / 9",
+     "last_.processes > 0 ? last_.processes - 1 : 0", "last_.processes * 2",
      "FleetCollector.TheCollectorBeforeIsNotWaitedFor"),
     ("a list that is learned late changes a term that has begun", COLLECTOR,
      "if (fleet_ && !has_listed_) take_over", "if (fleet_) take_over",
@@ -227,6 +228,18 @@ MUTANTS = [
     ("a list's keys are told by their names", FOLLOWER,
      "{fleet_change::kind::hot, one.key, one.low}", "{fleet_change::kind::hot, one.key}",
      "ListFollower.WhatIsReadMostIsToldFirst"),
+    ("who reports often has more votes", VOTE,
+     "found->by.insert(process);", "found->by.insert(process + 100 * found->by.size());",
+     "ThresholdVote.MostProcessesDecideAndEachCountsOnce"),
+    ("options change by turns", VOTE,
+     "if (!is_more && !is_present) continue;", "if (!is_more) continue;",
+     "ThresholdVote.WhereAsManyHaveOthersThePresentOnesStay"),
+    ("who has gone has a vote", VOTE,
+     "  kinds_.clear();\n", "",
+     "ThresholdVote.EachCountBeginsAnew"),
+    ("the kinds of options have no bound", VOTE,
+     "} else if (kinds_.size() < most_kinds) {", "} else {",
+     "ThresholdVote.KindsHaveABound"),
 ]
 
 

@@ -38,6 +38,7 @@ class own_sums final : public fleet_knowledge {
     return std::min<clock::duration>(pause_of_sums * square, longest_pause_of_sums);
   }
   store_collector::trouble take_part(clock::time_point) override { return {}; }
+  void unsaid() override {}
   void leave() override {}
 
   std::vector<algo::fleet_sum> top(std::size_t most) const override { return fleet_.top(most); }
@@ -59,7 +60,8 @@ class collected_lists final : public fleet_knowledge {
       : home_(std::move(home)),
         prefix_(settings.prefix),
         thresholds_(settings.thresholds),
-        context_(settings.context) {}
+        context_(settings.context),
+        options_(algo::number_of(thresholds_)) {}
 
   std::string topic() const override { return algo::hot_list_topic(prefix_); }
   store_report addressed(algo::fleet_report const& report) const override {
@@ -70,7 +72,12 @@ class collected_lists final : public fleet_knowledge {
     auto const processes = lists_.list().processes;
     return {algo::hot_fleet::least_to_name(thresholds_, processes), processes, &lists_};
   }
-  void said(algo::fleet_report, clock::time_point) override {}
+  void said(algo::fleet_report report, clock::time_point now) override {
+    if (collector_) collector_->reported(prefix_, report.process, now);
+  }
+  void unsaid() override {
+    if (collector_) collector_->report_failed();
+  }
   std::optional<hearing> hear(std::string_view text, clock::time_point now) override {
     auto list = algo::decode_fleet_list(text);
     if (!list) return hearing::refused;
@@ -91,20 +98,45 @@ class collected_lists final : public fleet_knowledge {
       collector_ = store_collector::of(home_, context_);
       collector_->follows(prefix_, lists_.list());
     }
-    collector_->stand(now);
-    return collector_->take_trouble();
+    bool const has_one = lists_.has_collector(now);
+    collector_->stand(prefix_, has_one ? lists_.list().processes : 0, now);
+    auto found = collector_->take_trouble(prefix_);
+    if (has_one || !without_since_) without_since_ = now;
+    if (now - *without_since_ >= patience) {
+      warn(missing_, found,
+           "nobody collects what caches report of hot keys, so each goes by its own counts: no "
+           "process may be elected, hear the reports and publish lists");
+    }
+    auto const judged_by = lists_.list().options;
+    if (judged_by != 0 && judged_by != options_) {
+      warn(others_, found,
+           "most processes of the prefix " + in_quotes(prefix_) +
+               " have other options of hot keys than this one, and theirs count for all");
+    }
+    return found;
   }
-  void leave() override { collector_.reset(); }
+  void leave() override {
+    if (auto const here = std::exchange(collector_, nullptr)) here->leaves(prefix_);
+  }
 
   std::vector<algo::fleet_sum> top(std::size_t most) const override { return lists_.top(most); }
   std::size_t processes() const override { return lists_.list().processes; }
   std::size_t hot() const override { return lists_.hot(); }
 
  private:
+  static constexpr milliseconds patience{30'000};
+
+  static void warn(bool& told, store_collector::trouble& into, std::string what) {
+    if (!std::exchange(told, true)) into.warnings.push_back(std::move(what));
+  }
+
   std::shared_ptr<store_core> const home_;
   std::string const prefix_;
   algo::fleet_thresholds const thresholds_;
   store_collector::context_ptr const context_;
+  std::uint64_t const options_;
+  std::optional<clock::time_point> without_since_;  // a collector
+  bool missing_ = false, others_ = false;           // warned of
   algo::list_follower lists_;
   std::vector<algo::fleet_change> changes_;  // of lists, not told yet
   std::shared_ptr<store_collector> collector_;
@@ -115,7 +147,9 @@ class collected_lists final : public fleet_knowledge {
 std::unique_ptr<fleet_knowledge> make_fleet_knowledge(std::shared_ptr<store_core> const& home,
                                                       fleet_settings const& settings,
                                                       std::uint64_t process) {
-  if (home->reports()->pushes()) return std::make_unique<collected_lists>(home, settings);
+  // Whose lease has no fencing token cannot number its lists.
+  bool const elects = home->leases() && home->traits().fences;
+  if (home->reports()->pushes() && elects) return std::make_unique<collected_lists>(home, settings);
   return std::make_unique<own_sums>(settings, process);
 }
 

@@ -1,6 +1,7 @@
 // The knowledge that a process has of its fleet, and those to whom it reports, for one prefix:
 //
-// - where the store pushes reports (report_store::pushes): to the elected collector of the store,
+// - where the store pushes reports (report_store::pushes) and has leases that fence: to the elected
+// collector of the store,
 //   whose lists it follows; it may be elected itself (cache/fleet/collector.hpp);
 // - elsewhere, to all who read the store: each sums up for itself.
 #pragma once
@@ -43,6 +44,8 @@ class fleet_knowledge {
   virtual algo::fleet_view view() const = 0;
   /// A report of ours is sent.
   virtual void said(algo::fleet_report report, clock::time_point now) = 0;
+  /// The store has not taken one.
+  virtual void unsaid() = 0;
   /// Nothing for what is no news because it is ours.
   virtual std::optional<hearing> hear(std::string_view text, clock::time_point now) = 0;
   /// The keys that have become hot or cooled up to now.

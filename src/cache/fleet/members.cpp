@@ -5,6 +5,9 @@
 #include <random>
 #include <utility>
 
+#include "cache/fleet/rules.hpp"
+#include "runtime/random.hpp"
+
 namespace herdlock::runtime {
 namespace {
 
@@ -100,13 +103,11 @@ void cache_fleet::take_part(clock::time_point now) {
     std::lock_guard const lock(guard_);
     found = known_->take_part(now);
     stats_.refused += found.refused;
+    stats_.report_errors += found.unsent;
   }
-  if (!found.why.code) return;
-  settings_.counters.warnings.add(
-      home_->display_name() +
-      ": this process cannot collect what caches report of hot keys, and where no other one does, "
-      "each goes by its own counts: " +
-      found.why.message);
+  for (auto const& what : found.warnings) {
+    settings_.counters.warnings.add(home_->display_name() + ": " + what);
+  }
 }
 
 void cache_fleet::listen() {
@@ -123,12 +124,26 @@ void cache_fleet::send(algo::fleet_report report, clock::time_point now) {
   auto on_done = [weak = weak_from_this()](result<void> const& done) {
     auto const self = weak.lock();
     if (!self || !done.has_error()) return;
-    self->count(&hot_fleet_stats::report_errors);
-    self->due_.report = clock::now() + pause_of_trouble;
+    self->on_refused(done.error());
   };
   reports->report(known_->addressed(report), std::move(on_done));
   std::lock_guard const lock(guard_);
   known_->said(std::move(report), now);
+}
+
+void cache_fleet::on_refused(failure const& why) {
+  count(&hot_fleet_stats::report_errors);
+  due_.report = clock::now() + pause_of_trouble;
+  waits_for_connection_ = passes_by(why);
+  std::lock_guard const lock(guard_);
+  known_->unsaid();
+}
+
+// The processes that were cut off together do not report together.
+void cache_fleet::on_listening() {
+  if (!std::exchange(waits_for_connection_, false)) return;
+  auto const part = random_unit() * double(spread_behind_outage.count());
+  due_.report = clock::now() + milliseconds(static_cast<milliseconds::rep>(part));
 }
 
 void cache_fleet::on_report(std::string_view text) {

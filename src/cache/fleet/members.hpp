@@ -60,12 +60,16 @@ class cache_fleet final : public lone_process,
   static constexpr milliseconds pause{100};
   /// The pause after a report that the store did not take.
   static constexpr milliseconds pause_of_trouble{5000};
+  /// A report that an outage has swallowed is told again within that time of the connection.
+  static constexpr milliseconds spread_behind_outage{1000};
 
   struct due_times {
     clock::time_point tick{}, report{}, sum{};
   };
 
   void on_report(std::string_view text) override;
+  void on_listening() override;
+  void on_refused(failure const& why);
   void count(std::uint64_t hot_fleet_stats::*what);
   void note_what_is_kept(std::vector<algo::fleet_key>& known, keeping const& keeps,
                          clock::time_point now);
@@ -83,6 +87,7 @@ class cache_fleet final : public lone_process,
   due_times due_;
   bool hurries_ = false;
   bool has_reported_ = false;
+  bool waits_for_connection_ = false;  // the last report failed, as the store was away
   bool has_news_ = false;
   bool listens_ = false;
   bool closed_ = false;

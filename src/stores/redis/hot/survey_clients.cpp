@@ -27,7 +27,8 @@ result<survey> survey_clients(surveyed_servers const& servers, survey_request co
   std::size_t commands = 0;
   for (auto const& key : {even, odd}) {
     for (std::string cursor = "0"; !cursor.empty(); ++commands) {
-      auto const answers = client.ask({{"HSCAN", key, cursor, "COUNT", reports_in_a_part}});
+      auto const answers =
+          client.ask({{"HSCAN", key, cursor, "COUNT", std::string(reports_in_a_part)}});
       if (!answers) return answers.error();
       reply const& reports = answers->front();
       if (reports.is_error() && !reports.text().starts_with("WRONGTYPE")) {

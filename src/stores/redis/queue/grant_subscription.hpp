@@ -55,6 +55,8 @@ class grant_subscription final : public connection_listener {
   std::string const& subscriber() const { return subscriber_; }
   /// The server has confirmed that it pushes to us.
   bool listening() const { return state_ == state::listening; }
+  /// The user may not listen.
+  bool refused() const { return state_ == state::refused; }
   connection const& commands() const { return *commands_; }
 
   /// Subscribes when the connection is up; from the first call on, after each reconnect too.

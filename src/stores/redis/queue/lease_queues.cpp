@@ -89,7 +89,7 @@ bool lease_queues::polls(std::string const& name) const {
   auto const found = queues_.find(name);
   if (found == queues_.end() || found->second.waiting.empty()) return false;
   auto const& by = found->second.subscription;
-  return !by || !by->listening();
+  return by && by->refused();
 }
 
 lease_queues::waiter& lease_queues::add(acquire_request request, handler<acquire_reply> done) {

@@ -77,7 +77,7 @@ class lease_queues final : public grant_listener,
   void wait(acquire_request request, handler<acquire_reply> done);
   /// Whether a wait of this owner has not come to its end yet, with all that it leaves to do.
   bool knows(std::string const& name, owner_token const& owner) const;
-  /// Somebody here waits for it, and is told of no grant now: so he asks again and again.
+  /// Somebody here waits for it who may not be told of a grant: so he asks again and again.
   bool polls(std::string const& name) const;
   /// Completes all with errc::canceled.
   void close();
