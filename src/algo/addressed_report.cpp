@@ -1,5 +1,6 @@
 #include "algo/addressed_report.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "algo/byte_fields.hpp"
@@ -25,7 +26,8 @@ bool is_plausible(addressed_report const& one) {
 }  // namespace
 
 std::string encode(addressed_report const& one) {
-  auto const ratio = static_cast<std::uint64_t>(one.thresholds.reads_per_write * parts_of_ratio);
+  auto const ratio =
+      static_cast<std::uint64_t>(std::llround(one.thresholds.reads_per_write * parts_of_ratio));
   auto const cool_ms = in_whole_ms(one.thresholds.cool_time).count();
   std::string out(addressed_mark);
   add_bytes_of(out, one.prefix.size(), 2);

@@ -1,6 +1,7 @@
 #include "algo/hot_fleet.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "algo/fleet_pace.hpp"
@@ -28,7 +29,8 @@ std::uint64_t number_of(fleet_thresholds const& thresholds) noexcept {
   auto const cool = std::chrono::duration_cast<milliseconds>(thresholds.cool_time).count();
   std::uint64_t number = begin;
   for (std::uint64_t const one :
-       {thresholds.threshold, static_cast<std::uint64_t>(thresholds.reads_per_write * 1000),
+       {thresholds.threshold,
+        static_cast<std::uint64_t>(std::llround(thresholds.reads_per_write * 1000)),
         static_cast<std::uint64_t>(cool), static_cast<std::uint64_t>(thresholds.most_hot)}) {
     number = (number ^ one) * prime;
   }

@@ -271,6 +271,19 @@ TEST_F(redis_collector, WithoutTheChannelOfGrantsNobodyPollsForIt) {
   for (auto const end = clock::now() + 2s; clock::now() < end;) EXPECT_TRUE(nobody_waits());
 }
 
+TEST_F(redis_collector, WhoHasOtherOptionsThanMostIsWarned) {
+  auto others = options(50);
+  others.hot.fleet_threshold = 200;
+  auto const where = open_store(server.url());
+  texts const one(open_store(server.url()), options(50));
+  texts const two(open_store(server.url()), options(50));
+  texts const other(where, others);
+  EXPECT_TRUE(eventually(2 * patience, [&] {
+    for (auto const* each : {&one, &two, &other}) read(*each, "k");
+    return has_warning(where, "other options of hot keys");
+  }));
+}
+
 TEST_F(redis_collector, OfALargeFleetAboutEightStand) {
   std::vector<std::unique_ptr<texts>> all;
   for (int i = 0; i < 24; ++i) {

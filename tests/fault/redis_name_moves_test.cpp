@@ -1,6 +1,7 @@
 // A name that leads new connections to another server, while the old ones stay where they are: a
 // proxy, a service address, a DNS name behind a failover that demoted nobody.
 #include <contract/fixture.hpp>
+#include <herdlock/report_store.hpp>
 #include <support/redis_server.hpp>
 #include <support/relay.hpp>
 
@@ -52,6 +53,21 @@ TEST_F(redis_name_moves, ThePushesFollowTheCommands) {
   before.cli("CLIENT KILL TYPE normal SKIPME yes");
   EXPECT_TRUE(c.run_until([&] { return !subscribed(before); }))
       << "the pushes are still those of the old server";
+}
+
+// Else the election is at one server and the reports at another one.
+TEST_F(redis_name_moves, TheReportsFollowTheCommands) {
+  struct nobody final : report_listener {
+    void on_report(std::string_view) override {}
+  };
+  client c(kind, url);
+  auto const ear = std::make_shared<nobody>();
+  c.store().reports->listen("t", ear);
+  ASSERT_TRUE(c.run_until([&] { return subscribed(before); }));
+  name.lead_to(after.port());
+  before.cli("CLIENT KILL TYPE normal SKIPME yes");
+  EXPECT_TRUE(c.run_until([&] { return !subscribed(before); }))
+      << "the reports are still those of the old server";
 }
 
 // A balancer in front of two masters looks so, and nothing that is held there lasts.

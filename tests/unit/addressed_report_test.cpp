@@ -43,6 +43,21 @@ TEST(AddressedReport, NoneIsTakenForAReportToAllNorForAList) {
   EXPECT_FALSE(decode_addressed_report(encode(one.report)));
 }
 
+TEST(AddressedReport, OptionsHaveOneNumberWhereverTheyAreRead) {
+  auto one = some_addressed();
+  auto const number = number_of(one.thresholds);
+  for (int i = 1; i < 2000; ++i) {
+    one.thresholds.reads_per_write = i * 0.00703;
+    auto const read = decode_addressed_report(encode(one));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(number_of(read->thresholds), number_of(one.thresholds)) << i;
+  }
+  EXPECT_NE(number_of(one.thresholds), number);
+  one = some_addressed();
+  one.thresholds.threshold += 2;
+  EXPECT_NE(number_of(one.thresholds), number);
+}
+
 TEST(AddressedReport, WhatNoCacheHasIsRefused) {
   auto one = some_addressed();
   one.thresholds.threshold = 0;

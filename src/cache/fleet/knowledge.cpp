@@ -73,6 +73,7 @@ class collected_lists final : public fleet_knowledge {
     return {algo::hot_fleet::least_to_name(thresholds_, processes), processes, &lists_};
   }
   void said(algo::fleet_report report, clock::time_point now) override {
+    said_ = now;
     if (collector_) collector_->reported(prefix_, report.process, now);
   }
   void unsaid() override {
@@ -98,17 +99,17 @@ class collected_lists final : public fleet_knowledge {
       collector_ = store_collector::of(home_, context_);
       collector_->follows(prefix_, lists_.list());
     }
-    bool const has_one = lists_.has_collector(now);
-    collector_->stand(prefix_, has_one ? lists_.list().processes : 0, now);
+    collector_->stand(prefix_, processes_that_may_stand(now), now);
     auto found = collector_->take_trouble(prefix_);
-    if (has_one || !without_since_) without_since_ = now;
-    if (now - *without_since_ >= patience) {
+    if (now - without_since_ >= patience) {
       warn(missing_, found,
            "nobody collects what caches report of hot keys, so each goes by its own counts: no "
            "process may be elected, hear the reports and publish lists");
     }
     auto const judged_by = lists_.list().options;
-    if (judged_by != 0 && judged_by != options_) {
+    bool const is_other = judged_by != 0 && judged_by != options_;
+    if (!is_other || !others_since_) others_since_ = now;
+    if (now - *others_since_ >= patience_with_others) {
       warn(others_, found,
            "most processes of the prefix " + in_quotes(prefix_) +
                " have other options of hot keys than this one, and theirs count for all");
@@ -124,7 +125,13 @@ class collected_lists final : public fleet_knowledge {
   std::size_t hot() const override { return lists_.hot(); }
 
  private:
+  /// Longer than between two reports.
+  static constexpr milliseconds speaks_for{12'000};
+  /// Until the last list ends, and all stand.
+  static constexpr milliseconds patience_of_most{5000};
   static constexpr milliseconds patience{30'000};
+  /// The options of most processes are known by then.
+  static constexpr milliseconds patience_with_others{5000};
 
   static void warn(bool& told, store_collector::trouble& into, std::string what) {
     if (!std::exchange(told, true)) into.warnings.push_back(std::move(what));
@@ -135,8 +142,20 @@ class collected_lists final : public fleet_knowledge {
   algo::fleet_thresholds const thresholds_;
   store_collector::context_ptr const context_;
   std::uint64_t const options_;
-  std::optional<clock::time_point> without_since_;  // a collector
-  bool missing_ = false, others_ = false;           // warned of
+  // Nobody collects where nobody reports, so that says nothing.
+  std::uint64_t processes_that_may_stand(clock::time_point now) {
+    bool const has_one = lists_.has_collector(now);
+    if (has_one || now - said_ >= speaks_for) without_since_ = now;
+    if (has_one && lists_.list().processes != 0) listed_processes_ = lists_.list().processes;
+    if (now - without_since_ >= patience_of_most) listed_processes_ = 0;
+    return listed_processes_;
+  }
+
+  clock::time_point said_{};
+  clock::time_point without_since_ = clock::now();  // a collector, though this process reports
+  std::uint64_t listed_processes_ = 0;
+  std::optional<clock::time_point> others_since_;  // have their options in the lists
+  bool missing_ = false, others_ = false;          // warned of
   algo::list_follower lists_;
   std::vector<algo::fleet_change> changes_;  // of lists, not told yet
   std::shared_ptr<store_collector> collector_;
