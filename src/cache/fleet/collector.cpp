@@ -152,9 +152,11 @@ void store_collector::warn(warning what, std::string const& why) {
 }
 
 store_collector::trouble store_collector::take_trouble(std::string_view prefix) {
-  trouble found{.refused = 0, .unsent = 0, .warnings = std::exchange(warnings_, {})};
+  trouble found{.refused = std::exchange(malformed_, 0),
+                .unsent = 0,
+                .warnings = std::exchange(warnings_, {})};
   if (auto* const one = find(prefix)) {
-    found.refused = std::exchange(one->refused, 0);
+    found.refused += std::exchange(one->refused, 0);
     found.unsent = std::exchange(one->unsent, 0);
   }
   return found;
@@ -216,7 +218,10 @@ void store_collector::on_deaf() {
 void store_collector::on_report(std::string_view text) {
   if (!term_.hears_since) return;
   auto told = algo::decode_addressed_report(text);
-  if (!told) return;
+  if (!told) {
+    ++malformed_;
+    return;
+  }
   auto const now = clock::now();
   auto* const one = fleet_of(told->prefix);
   if (!one) return;

@@ -67,7 +67,7 @@ class store_collector final : public timed, public std::enable_shared_from_this<
 
   /// The trouble since this was last asked.
   struct trouble {
-    std::uint64_t refused = 0;          ///< reports of the prefix
+    std::uint64_t refused = 0;          ///< reports of the prefix, or malformed ones
     std::uint64_t unsent = 0;           ///< its lists that the store did not take
     std::vector<std::string> warnings;  ///< each is told once
   };
@@ -130,6 +130,7 @@ class store_collector final : public timed, public std::enable_shared_from_this<
   clock::time_point stands_again_{};
   draw draw_;
   std::list<fleet> fleets_;
+  std::uint64_t malformed_ = 0;  // reports that say no prefix, not told yet
   std::vector<warning> warned_;
   std::vector<std::string> warnings_;  // not told yet
   term_state term_;
