@@ -207,8 +207,9 @@ class cache : public detail::cache_handle {
     return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
   }
 
-  /// The values of many keys: `void(failure, std::vector<result<std::optional<T>>>)`, each key's
-  /// own in the order of the keys, with the errors of async_get_or_load; the failure is never set.
+  /// The values of many keys: `void(std::vector<result<std::optional<T>>>)`, each key's own in the
+  /// order of the keys, with the errors of async_get_or_load. There is no other error: one of the
+  /// whole call (the cache closes, the call is cancelled) is that of each key without a value.
   ///
   /// The keys are read together. `loader` is called once with those that this process is to load
   /// (`std::vector<std::string> const&`, without the prefix; and with a std::stop_token, if it
@@ -234,12 +235,13 @@ class cache : public detail::cache_handle {
                   loader = std::move(loader)](auto h) mutable {
       using loads_type = detail::coroutine_many<T, Codec, Loader>;
       auto where = detail::loader_executor(h, core->get_executor());
-      detail::start_many<T>(*core, keys, std::move(h), [&](std::size_t valid) {
+      auto full = detail::keys_of_call(*core, keys, detail::loader_from::call);
+      detail::start_many<T>(*core, std::move(full), std::move(h), [&](std::size_t valid) {
         return std::make_shared<loads_type>(*core, valid, std::move(loader), std::move(where));
       });
     };
-    return this->template initiate<detail::many_values<T>>(std::move(start),
-                                                           std::forward<Token>(token));
+    return this->template initiate_as<void(detail::many_values<T>)>(std::move(start),
+                                                                    std::forward<Token>(token));
   }
 
   /// The same by the loader of the cache, which is called for each key that is missing.
@@ -247,10 +249,11 @@ class cache : public detail::cache_handle {
   requires(!detail::is_coroutine_many_loader<std::decay_t<Token>, T>) auto async_get_many_or_load(
       std::vector<std::string> keys, Token&& token = {}) const {
     auto start = [core = core_, keys = std::move(keys)](auto h) mutable {
-      detail::start_many<T>(*core, keys, std::move(h), nullptr);
+      auto full = detail::keys_of_call(*core, keys, detail::loader_from::cache);
+      detail::start_many<T>(*core, std::move(full), std::move(h), nullptr);
     };
-    return this->template initiate<detail::many_values<T>>(std::move(start),
-                                                           std::forward<Token>(token));
+    return this->template initiate_as<void(detail::many_values<T>)>(std::move(start),
+                                                                    std::forward<Token>(token));
   }
 
   /// `loader` is called with a load_context_of<T>&, a load_context& or nothing, and returns a T or
@@ -274,7 +277,7 @@ class cache : public detail::cache_handle {
     if (kept.kind != detail::entry_kind::miss) {
       return detail::reply_of<detail::load_reply<T>>(std::move(kept)).value();
     }
-    core_->refuse_own_key(key);
+    this->refuse_own_key(key);
     return this->template wait_for<std::optional<T>, detail::load_reply<T>>(
         key, detail::loader_of_cache{});
   }
@@ -291,35 +294,40 @@ class cache : public detail::cache_handle {
   }
 
   std::optional<T> load_now(std::string_view key) const {
-    core_->refuse_own_key(key);
+    this->refuse_own_key(key);
     return this->template wait_for<std::optional<T>, detail::load_reply<T>>(
         key, detail::given_by_cache<detail::caller_wish::load_now>{});
   }
 
   /// As async_get_many_or_load; `loader` returns the map itself, and runs as that of get_or_load:
-  /// on this thread.
+  /// on this thread. It throws no herdlock::error: all errors are those of keys.
   template <class Loader>
   std::vector<result<std::optional<T>>> get_many_or_load(std::vector<std::string> const& keys,
                                                          Loader loader) const {
     static_assert(detail::blocking_many_loader_of<Loader, T>,
                   "the loader of get_many_or_load is called with a "
                   "std::vector<std::string> const& and returns a map from key to T");
+    auto full = detail::keys_of_blocking_call(*core_, keys, detail::loader_from::call);
     auto start = [&](auto done, std::shared_ptr<detail::calling_thread> here) {
-      detail::start_many<T>(*core_, keys, std::move(done), [&](std::size_t valid) {
+      detail::start_many<T>(*core_, std::move(full), std::move(done), [&](std::size_t valid) {
         using loads_type = detail::blocking_many<T, Codec, Loader>;
         return std::make_shared<loads_type>(*core_, valid, loader, std::move(here));
       });
     };
-    for (auto const& key : keys) core_->refuse_own_key(key);
     auto const keep = core_;  // the loader may destroy this handle
-    return detail::wait_for_load<detail::many_values<T>>(keep->context(), start).value();
+    auto const count = keys.size();
+    return detail::for_each_key<T>(
+        count, detail::wait_for_load<detail::many_values<T>>(keep->context(), start));
   }
 
   std::vector<result<std::optional<T>>> get_many_or_load(
       std::vector<std::string> const& keys) const {
-    auto start = [&](auto done) { detail::start_many<T>(*core_, keys, std::move(done), nullptr); };
-    for (auto const& key : keys) core_->refuse_own_key(key);
-    return detail::wait_for<detail::many_values<T>>(core_->context(), start).value();
+    auto full = detail::keys_of_blocking_call(*core_, keys, detail::loader_from::cache);
+    auto start = [&](auto done) {
+      detail::start_many<T>(*core_, std::move(full), std::move(done), nullptr);
+    };
+    return detail::for_each_key<T>(
+        keys.size(), detail::wait_for<detail::many_values<T>>(core_->context(), start));
   }
 
   // --------------------------------------------------------------------- one key, as it is stored
@@ -521,7 +529,7 @@ class cache : public detail::cache_handle {
     if (kept.kind != detail::entry_kind::miss) {
       return std::static_pointer_cast<T const>(std::move(kept.object));
     }
-    core_->refuse_own_key(key);
+    this->refuse_own_key(key);
     return this->template wait_for<std::shared_ptr<T const>, detail::shared_load_reply<T>>(
         key, detail::loader_of_cache{});
   }

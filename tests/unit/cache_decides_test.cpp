@@ -206,9 +206,8 @@ TEST_F(CacheDecides, ALoaderOfManyKeysDecidesForEach) {
     co_return all;
   };
   std::vector<result<text>> got;
-  strings->async_get_many_or_load(
-      {"a", "b"}, load,
-      herdlock_test::as_result([&](result<std::vector<result<text>>> r) { got = r.value(); }));
+  strings->async_get_many_or_load({"a", "b"}, load,
+                                  [&](std::vector<result<text>> all) { got = std::move(all); });
   settle();
   EXPECT_EQ(runs, 1);
   ASSERT_EQ(got.size(), 2u);

@@ -137,9 +137,8 @@ TEST_F(CacheEnds, NothingOfALoaderIsLeftWhenItsCallIsAnswered) {
     };
     strings->async_get_or_load("k", std::move(one),
                                herdlock_test::as_result([&](auto&&) { one_seen = one_ended; }));
-    strings->async_get_many_or_load(
-        {"a", "b"}, std::move(many),
-        herdlock_test::as_result([&](auto&&) { many_seen = many_ended; }));
+    strings->async_get_many_or_load({"a", "b"}, std::move(many),
+                                    [&](auto&&) { many_seen = many_ended; });
   }
   settle();
   one_ended = many_ended = false;  // copies on the way

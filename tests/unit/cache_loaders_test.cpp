@@ -147,6 +147,14 @@ TEST(CacheLoaders, ABlockingLoaderThatAsksForItsOwnKeyIsToldAtOnce) {
   });
   ASSERT_TRUE(many.at(0).has_error());
   EXPECT_TRUE(contains(many.at(0).error().message, "asks for this very key"));
+  strings.get_or_load("n", [&] {
+    auto const both = strings.get_many_or_load({"n", "o"}, [&](std::vector<std::string> const&) {
+      return values{{"o", "of o"}};
+    });
+    EXPECT_TRUE(both.at(0).has_error() && both.at(0).error() == errc::load_failed);
+    EXPECT_EQ(both.at(1).value(), "of o");
+    return "n";
+  });
   EXPECT_EQ(strings.get_or_load("l", [&] { return strings.get_or_load("m", [] { return "m"; }); }),
             "m")
       << "another key is none of it";

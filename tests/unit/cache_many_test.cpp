@@ -1,5 +1,6 @@
 // Many keys in one call: read together, loaded in one call of the loader, each answered for itself.
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <map>
 
 #include "cache_fixture.hpp"
@@ -40,12 +41,11 @@ class CacheMany : public CacheTest {
 
   void ask(many_call& into, names keys) {
     auto load = [this](names const& wanted) { return load_all(wanted); };
-    auto token = asio::bind_cancellation_slot(into.cancel.slot(), [&into](result<texts> r) {
+    auto token = asio::bind_cancellation_slot(into.cancel.slot(), [&into](texts got) {
       ++into.answers;
-      into.got = std::move(r).value();
+      into.got = std::move(got);
     });
-    strings->async_get_many_or_load(std::move(keys), load,
-                                    herdlock_test::as_result(std::move(token)));
+    strings->async_get_many_or_load(std::move(keys), load, std::move(token));
     settle();
   }
 
@@ -172,11 +172,29 @@ TEST_F(CacheMany, AnErrorOfOneKeyIsItsOwn) {
     loaded.emplace("b", make_failure(errc::load_failed, "b is broken"));
     co_return loaded;
   };
-  strings->async_get_many_or_load({"a", "b"}, load,
-                                  herdlock_test::as_result([&](result<texts> r) { c.got = *r; }));
+  strings->async_get_many_or_load({"a", "b"}, load, [&](texts got) { c.got = std::move(got); });
   settle();
   EXPECT_EQ(c.values(), (names{"new a", "error: b is broken"}));
   EXPECT_EQ(script->entries["b"].error, "b is broken");
+}
+
+TEST_F(CacheMany, ACoroutineIsGivenTheErrorsOfKeysAndNothingIsThrown) {
+  opened->async_close([](failure const&) {});
+  settle();
+  auto load = [this](names const& wanted) { return load_all(wanted); };
+  auto ask_here = [&]() -> asio::awaitable<texts> {
+    auto call = strings->async_get_many_or_load({"a", "", "b"}, load, asio::use_awaitable);
+    co_return co_await std::move(call);
+  };
+  asio::co_spawn(io, ask_here(), [&](std::exception_ptr const& thrown, texts got) {
+    EXPECT_EQ(thrown, nullptr);
+    c.got = std::move(got);
+  });
+  settle();
+  ASSERT_TRUE(c.got);
+  EXPECT_TRUE(c.got->at(0).has_error() && c.got->at(0).error() == errc::canceled);
+  EXPECT_TRUE(c.got->at(1).has_error() && c.got->at(1).error() == errc::invalid_name);
+  EXPECT_TRUE(c.got->at(2).has_error() && c.got->at(2).error() == errc::canceled);
 }
 
 TEST_F(CacheMany, ACancelledCallIsAnsweredWhenItsLoaderHasEnded) {
@@ -196,8 +214,7 @@ TEST_F(CacheMany, ARunIsAskedToStopWhenAllOfItsClaimsAreLost) {
     stops.push_back(std::move(stop));
     return load_all(wanted);
   };
-  strings->async_get_many_or_load({"a", "b"}, load,
-                                  herdlock_test::as_result([&](result<texts> r) { c.got = *r; }));
+  strings->async_get_many_or_load({"a", "b"}, load, [&](texts got) { c.got = std::move(got); });
   settle();
   ASSERT_EQ(stops.size(), 1u);
   auto const put = [&](std::string const& key) {

@@ -205,8 +205,8 @@ class cache_core {
   failure check_call(loader_from whose, caller_wish wish = caller_wish::load) const;
   /// For loading_here.
   void const* identity() const noexcept { return pool_.get(); }
-  /// Throws herdlock::error when this thread is loading the key already.
-  void refuse_own_key(std::string_view key) const;
+  /// errc::load_failed when this thread is loading the key already.
+  failure why_own_key(std::string_view key) const;
   /// The way onto the executor for what may outlive the cache.
   std::shared_ptr<runtime::posting_gate> back() const;
 

@@ -71,6 +71,18 @@ class cache_handle {
     return detail::initiate<Value>(get_executor(), std::move(start), std::forward<Token>(token));
   }
 
+  // The same for another signature, whose handler the start is given.
+  template <class Signature, class Start, class Token>
+  auto initiate_as(Start start, Token&& token) const {
+    return detail::initiate_as<Signature>(get_executor(), std::move(start),
+                                          std::forward<Token>(token));
+  }
+
+  /// Throws herdlock::error when this thread is loading the key already.
+  void refuse_own_key(std::string_view key) const {
+    if (failure why = core_->why_own_key(key); why.code) throw error(std::move(why));
+  }
+
   /// The blocking call of who brings no loader.
   template <class Value, class Reply, class Loader>
   Value wait_for(std::string_view key, Loader loader) const {
@@ -89,7 +101,7 @@ class cache_handle {
       detail::start_call<Reply, decltype(done)>(
           *core_, key, std::move(done), call_loader{&loader, std::move(here), core_->identity()});
     };
-    core_->refuse_own_key(key);
+    refuse_own_key(key);
     auto const keep = core_;  // the loader may destroy this handle
     return detail::wait_for_load<Value>(keep->context(), start).value();
   }

@@ -217,7 +217,7 @@ class many_answers final : public answer_gathering {
   struct completion {
     Handler h;
     many_values<T> values;
-    void operator()() { std::move(h)(result<many_values<T>>(std::move(values))); }
+    void operator()() { std::move(h)(std::move(values)); }
   };
   using executor_type = boost::asio::associated_executor_t<Handler, boost::asio::any_io_executor>;
 
@@ -227,37 +227,59 @@ class many_answers final : public answer_gathering {
   std::atomic<std::size_t> left_;
 };
 
-/// `make_loads` gets the number of keys that can be asked for; null for the cache's own loader.
-template <class T, class Handler, class MakeLoads>
-void start_many(cache_core& core, std::vector<std::string> const& keys, Handler h,
-                MakeLoads&& make_loads) {
-  constexpr bool brings_loader = !std::same_as<std::decay_t<MakeLoads>, std::nullptr_t>;
-  auto slot = boost::asio::get_associated_cancellation_slot(h);
-  auto const answers =
-      std::make_shared<many_answers<T, Handler>>(std::move(h), keys.size(), core.get_executor());
-  if (keys.empty()) return answers->complete();
-  std::vector<result<cache_key>> full;
-  std::size_t valid = 0;
-  failure const refused = core.check_call(brings_loader ? loader_from::call : loader_from::cache);
+/// The keys of one call with the prefix, or why one of them cannot be asked for.
+using many_keys = std::vector<result<cache_key>>;
+
+inline many_keys keys_of_call(cache_core const& core, key_list const& keys, loader_from whose) {
+  many_keys full;
+  failure const refused = core.check_call(whose);
   for (auto const& key : keys) {
     full.push_back(refused.code ? result<cache_key>(refused) : core.full_key(key));
-    if (full.back().has_value()) ++valid;
   }
+  return full;
+}
+
+/// The same for a call that blocks: a key that this thread loads would wait for itself.
+inline many_keys keys_of_blocking_call(cache_core const& core, key_list const& keys,
+                                       loader_from whose) {
+  auto full = keys_of_call(core, keys, whose);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (failure why = core.why_own_key(keys[i]); why.code) full[i] = std::move(why);
+  }
+  return full;
+}
+
+/// The answer to a blocking call: an error of the call as a whole is that of each key.
+template <class T>
+many_values<T> for_each_key(std::size_t keys, result<many_values<T>> answered) {
+  if (answered.has_value()) return *std::move(answered);
+  return many_values<T>(keys, result<std::optional<T>>(std::move(answered).error()));
+}
+
+/// `make_loads` gets the number of keys that can be asked for; null for the cache's own loader.
+template <class T, class Handler, class MakeLoads>
+void start_many(cache_core& core, many_keys full, Handler h, MakeLoads&& make_loads) {
+  auto slot = boost::asio::get_associated_cancellation_slot(h);
+  auto const answers =
+      std::make_shared<many_answers<T, Handler>>(std::move(h), full.size(), core.get_executor());
+  if (full.empty()) return answers->complete();
+  std::size_t valid = 0;
+  for (auto const& key : full) valid += key.has_value() ? 1 : 0;
   std::shared_ptr<load_gathering> loads;
-  if constexpr (brings_loader) {
+  if constexpr (!std::same_as<std::decay_t<MakeLoads>, std::nullptr_t>) {
     loads = make_loads(valid);
     loads->answered_by(answers);
   }
   std::vector<caller_ptr> parts;
   std::vector<std::function<void()>> cancels;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
+  for (std::size_t i = 0; i < full.size(); ++i) {
     if (full[i].has_error()) continue;
     parts.push_back(std::make_shared<cache_part>(*std::move(full[i]),
                                                  cache_part::part_of_call{answers, loads, i}));
     if (slot.is_connected()) cancels.push_back(core.canceler(parts.back()));
   }
   // Before anything can be answered on another thread.
-  for (std::size_t i = 0; i < keys.size(); ++i) {
+  for (std::size_t i = 0; i < full.size(); ++i) {
     if (full[i].has_error()) answers->answer(i, std::move(full[i]).error());
   }
   if (slot.is_connected() && !parts.empty()) {

@@ -194,11 +194,10 @@ failure cache_core::check_call(loader_from whose, caller_wish wish) const {
                                                way_out);
 }
 
-void cache_core::refuse_own_key(std::string_view key) const {
-  if (!loading_here::includes(identity(), key)) return;
-  throw error(make_failure(errc::load_failed, "the loader of " + in_quotes(key) +
-                                                  " asks for this very key: it would wait for "
-                                                  "itself"));
+failure cache_core::why_own_key(std::string_view key) const {
+  if (!loading_here::includes(identity(), key)) return {};
+  return make_failure(errc::load_failed, "the loader of " + in_quotes(key) +
+                                             " asks for this very key: it would wait for itself");
 }
 
 std::shared_ptr<runtime::posting_gate> cache_core::back() const {
