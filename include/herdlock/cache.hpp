@@ -345,6 +345,20 @@ class cache : public detail::cache_handle {
     return this->template initiate<cached<T>>(std::move(start), std::forward<Token>(token));
   }
 
+  /// `void(failure, std::optional<looked<T>>)`: the entry that is in the store now, fresh or stale,
+  /// and its times; nothing where there is none, or an invalidated tag has ended it. It asks the
+  /// store, also for what this process keeps. No load is begun or joined. Errors as for async_get.
+  template <class Token = boost::asio::deferred_t>
+  auto async_look(std::string_view key, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key)](auto h) mutable {
+      using handler_type = decltype(h);
+      detail::start_call<detail::examined_reply<T>, handler_type>(*core, key, std::move(h),
+                                                                  detail::only_examines{});
+    };
+    return this->template initiate<std::optional<looked<T>>>(std::move(start),
+                                                             std::forward<Token>(token));
+  }
+
   /// Stores the value and voids running loads of the key: `void(failure)`; errc::moving where a
   /// Redis Cluster moves the key's slot for longer than the store's timeout; errc::invalid_value
   /// for a value that does not encode or is too large; errc::overloaded beyond the bounds of
@@ -396,6 +410,11 @@ class cache : public detail::cache_handle {
       return detail::reply_of<detail::look_reply<T>>(std::move(kept)).value();
     }
     return this->template wait_for<cached<T>, detail::look_reply<T>>(key, detail::only_looks{});
+  }
+
+  std::optional<looked<T>> look(std::string_view key) const {
+    return this->template wait_for<std::optional<looked<T>>, detail::examined_reply<T>>(
+        key, detail::only_examines{});
   }
 
   void put(std::string_view key, T value) const {

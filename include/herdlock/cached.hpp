@@ -1,9 +1,10 @@
-// The result of a look into a cache.
+// The results of looks into a cache.
 #pragma once
 
 #include <optional>
 #include <utility>
 
+#include <herdlock/types.hpp>
 #include <herdlock/value.hpp>
 
 namespace herdlock {
@@ -30,6 +31,25 @@ class cached {
  private:
   std::optional<T> value_;
   bool negative_ = false;
+};
+
+/// The times of an entry on the clock of this process, as far as they are known. Entries of a plain
+/// cache have none of their own.
+struct looked_times {
+  /// The ttl of the entry is over, or expire() or expire_tag() has ended it: it is an answer while
+  /// it is loaded anew.
+  bool is_stale = false;
+  std::optional<clock::time_point> made = std::nullopt;  ///< loaded, or put
+  /// The end of its ttl. Nothing for an entry that was made stale before.
+  std::optional<clock::time_point> expires = std::nullopt;
+  std::optional<clock::time_point> ends = std::nullopt;  ///< no answer any more, not even as stale
+};
+
+/// An entry, fresh or stale, as cache::look() finds it in the store.
+template <class T>
+struct looked : looked_times {
+  /// Nothing is a negative entry: "we asked, and there is no such thing".
+  std::optional<T> value = std::nullopt;
 };
 
 }  // namespace v0

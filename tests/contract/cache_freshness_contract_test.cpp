@@ -77,6 +77,40 @@ TEST_P(cache_freshness_contract, AStaleValueIsServedWhileOneOfTwoProcessesLoadsB
   EXPECT_EQ(other.stats().misses, 0u) << "it never waited for a load";
 }
 
+TEST_P(cache_freshness_contract, ALookTellsAnEntryOfAnotherAndItsTimes) {
+  auto options = framed();
+  options.ttl = 10min;
+  auto const one = make(options);
+  auto const other = make(options);
+  EXPECT_FALSE(other.look(key));
+  auto const before = herdlock::clock::now();
+  EXPECT_EQ(one.get_or_load(key, loader("old")), "old");
+  auto const fresh = other.look(key);
+  ASSERT_TRUE(fresh && fresh->made && fresh->expires && fresh->ends);
+  EXPECT_EQ(fresh->value, "old");
+  EXPECT_FALSE(fresh->is_stale);
+  EXPECT_GE(*fresh->made, before - 2s) << "what the clocks of two processes may differ by";
+  EXPECT_EQ(*fresh->expires - *fresh->made, 10min);
+  EXPECT_EQ(*fresh->ends - *fresh->expires, 10min);
+  EXPECT_TRUE(one.expire(key));
+  auto const stale = other.look(key);
+  ASSERT_TRUE(stale);
+  EXPECT_EQ(stale->value, "old");
+  EXPECT_TRUE(stale->is_stale);
+  EXPECT_TRUE(one.invalidate(key));
+  EXPECT_FALSE(other.look(key));
+  EXPECT_EQ(loads, 1);
+}
+
+TEST_P(cache_freshness_contract, APlainEntryIsLookedAtWithoutTimes) {
+  auto const one = make(plain());
+  one.put(key, "plain");
+  auto const got = one.look(key);
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->value, "plain");
+  EXPECT_FALSE(got->is_stale || got->made);
+}
+
 TEST_P(cache_freshness_contract, AnExpiredValueIsServedUntilItIsLoadedAnewAndAnInvalidatedIsNot) {
   auto options = framed();
   options.ttl = 10min;

@@ -141,6 +141,7 @@ std::vector<async_call> calls_for_leases() {
 std::vector<async_call> calls_for_values() {
   return {
       {"async_get", [](auto& o, auto n) { o.values.async_get("k", n); }},
+      {"async_look", [](auto& o, auto n) { o.values.async_look("k", n); }},
       {"async_put", [](auto& o, auto n) { o.values.async_put("k", "v", n); }},
       {"async_invalidate", [](auto& o, auto n) { o.values.async_invalidate("k", n); }},
       {"async_expire", [](auto& o, auto n) { o.values.async_expire("k", n); }},

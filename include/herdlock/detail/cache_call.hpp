@@ -67,6 +67,13 @@ struct only_looks {
   bool start(std::shared_ptr<cache_caller> const&, load_context, load_sink) { return false; }
 };
 
+/// None: for looks at an entry and its times.
+struct only_examines {
+  static constexpr auto wish = caller_wish::examine;
+  static constexpr auto from = loader_from::cache;
+  bool start(std::shared_ptr<cache_caller> const&, load_context, load_sink) { return false; }
+};
+
 /// None: the cache's own loader gives what is missing, or whatever is there now.
 template <caller_wish Wish>
 struct given_by_cache {
@@ -176,7 +183,8 @@ class cache_call final : public cache_caller {
 /// The full key of a call, or why it cannot be made.
 template <class Loader>
 result<cache_key> key_of_call(cache_core const& core, std::string_view key) {
-  if constexpr (Loader::wish != caller_wish::look) {
+  constexpr bool loads = Loader::wish == caller_wish::load || Loader::wish == caller_wish::load_now;
+  if constexpr (loads) {
     if (failure why = core.check_call(Loader::from, Loader::wish); why.code) return why;
   }
   return core.full_key(key);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <herdlock/cache_options.hpp>
+#include <herdlock/cached.hpp>
 #include <herdlock/detail/async.hpp>
 #include <herdlock/hot_fleet.hpp>
 #include <herdlock/load_context.hpp>
@@ -31,6 +32,12 @@ class posting_gate;
 namespace herdlock {
 inline namespace v0 {
 namespace detail {
+
+/// An entry as caller_wish::examine finds it: the object of that answer is one of these.
+struct examined_entry {
+  cache_answer answer;
+  looked_times times;
+};
 
 /// Makes the T of an entry that is not `absent`. Must not throw.
 using cache_decode = result<std::shared_ptr<void>> (*)(cache_value const&);
@@ -82,8 +89,9 @@ struct copy_at_hand {
 };
 
 /// Whether a caller wants what is there, or has a loader for what is not; `refresh`: or has one
-/// only for what is there and stale; `load_now`: or for whatever is there.
-enum class caller_wish { look, load, refresh, load_now };
+/// only for what is there and stale; `load_now`: or for whatever is there; `examine`: wants what
+/// the store has, stale or not.
+enum class caller_wish { look, load, refresh, load_now, examine };
 
 /// Whose loader a call asks for: its own, or that of the cache.
 enum class loader_from { call, cache };

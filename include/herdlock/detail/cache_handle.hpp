@@ -52,6 +52,19 @@ struct shared_look_reply {
   }
 };
 
+template <class T>
+struct examined_reply {
+  static result<std::optional<looked<T>>> from(result<cache_answer> answer) {
+    if (answer.has_error()) return std::move(answer).error();
+    std::optional<looked<T>> found;
+    if (answer->kind == entry_kind::miss) return found;
+    auto& entry = *static_cast<examined_entry*>(answer->object.get());
+    found.emplace(looked<T>{entry.times, std::nullopt});
+    if (entry.answer.kind == entry_kind::value) found->value.emplace(take_value<T>(entry.answer));
+    return found;
+  }
+};
+
 /// The part that the copies of one cache<T> share. A move is a copy, so no handle is without it.
 class cache_handle {
  public:

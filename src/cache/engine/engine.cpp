@@ -131,7 +131,7 @@ void cache_engine::accept(detail::caller_ptr caller, clock::time_point now) {
   if (loads_now(*caller)) {
     cache_counters::add(home_->counters.loads_now);
   } else if (caller->wish != detail::caller_wish::refresh) {
-    auto hit = keys_->reads.looked(caller->key, caller->wish, now);
+    auto hit = keys_->reads.looked(*caller, now);
     if (hit) return callers_->finish(*caller, answer_of(std::move(hit)));
   }
   look_for(std::move(caller), now);
@@ -215,7 +215,7 @@ void cache_engine::on_found(detail::caller_ptr const& caller, found_entry entry,
     waits = flights_->refresh(caller, purpose);
   } else if (use != algo::entry_use::serve) {
     count_miss(*caller, home_->counters);
-    if (caller->wish == detail::caller_wish::look) {
+    if (is_look(*caller)) {
       return callers_->finish(*caller, detail::cache_answer{});
     }
     if (purpose.waits_softly) keys_->copies().keep_softly(*caller, entry);

@@ -36,6 +36,11 @@ inline bool loads_now(detail::cache_caller const& caller) {
   return caller.wish == detail::caller_wish::load_now;
 }
 
+/// Whether a call wants what is there, and nothing else.
+inline bool is_look(detail::cache_caller const& caller) {
+  return caller.wish == detail::caller_wish::look || caller.wish == detail::caller_wish::examine;
+}
+
 /// Why a key is loaded.
 struct load_purpose {
   /// An entry with less time left in the store is loaded anew although it is there; 0: none is.

@@ -51,14 +51,9 @@ void local_parts::close() const {
   if (near_) near_->close();
 }
 
-detail::near_hit local_parts::looked(std::string_view own_key, detail::near_look who,
-                                     clock::time_point now) const {
-  if (near_) {
-    if (auto hit = near_->find(own_key, who)) return hit;
-  }
+void local_parts::looked(std::string_view own_key, clock::time_point now) const {
   if (rules_) rules_->open();
   if (hot_) hot_->read(own_key, now);
-  return {};
 }
 
 void local_parts::read(cache_store& values, cache_key const& key, layout form,

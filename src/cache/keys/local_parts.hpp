@@ -57,9 +57,8 @@ class local_parts {
   void warm_by(key_warmer load) const {
     if (rules_) rules_->warm_by(std::move(load));
   }
-  /// A call asks for the key. The value that is kept of it, if there is one for this caller.
-  detail::near_hit looked(std::string_view own_key, detail::near_look who,
-                          clock::time_point now) const;
+  /// A call asks for the key, and no value that is kept here is its answer.
+  void looked(std::string_view own_key, clock::time_point now) const;
   bool is_hot(cache_key const& key) const { return near_ && near_->is_hot(key); }
   /// Reads the key, over the connection of the near cache if its value is to be kept. `values`: the
   /// same store.

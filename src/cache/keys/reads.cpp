@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <tuple>
 #include <utility>
 
 #include "cache/keys/frame.hpp"
@@ -33,6 +34,30 @@ load_purpose purpose_of_now(found_entry& entry) {
   return purpose;
 }
 
+// Makes the answer to a caller who examines the entry. False if that has ended, also while it was
+// read.
+bool examine(found_entry& entry, clock::time_point now) {
+  looked_times times;
+  if (auto const& age = entry.age) {
+    constexpr auto no_end = clock::time_point::max();
+    auto const& [header, known] = std::tie(age->header, age->times);
+    times.is_stale = entry.stale(now);
+    if (now >= known.ends || (times.is_stale && age->killed)) return false;
+    bool const has_end = known.expires != clock::time_point::min() && known.expires != no_end;
+    if (has_end) times.expires = known.expires;
+    if (known.ends != no_end) times.ends = known.ends;
+    if (times.ends && known.made.count() != 0) {
+      auto const grace = std::min(header.grace, limits::max_ttl);
+      times.made = known.ends - std::min(header.ttl, limits::max_ttl) - grace;
+    }
+  }
+  auto const kind = entry.answer.kind;
+  auto what = std::make_shared<detail::examined_entry>(
+      detail::examined_entry{std::move(entry.answer), times});
+  entry.answer = {.kind = kind, .object = std::move(what), .sole = true};
+  return true;
+}
+
 }  // namespace
 
 struct key_reads::look {
@@ -60,11 +85,15 @@ struct key_reads::look {
   on_found done_;
 };
 
-detail::near_hit key_reads::looked(cache_key const& key, detail::caller_wish wish,
-                                   clock::time_point now) {
-  auto const who =
-      wish == detail::caller_wish::load ? detail::near_look::first : detail::near_look::any;
-  return of_.local.looked(of_.home->own(key), who, now);
+detail::near_hit key_reads::looked(detail::cache_caller const& caller, clock::time_point now) {
+  auto const own = of_.home->own(caller.key);
+  bool const loads = caller.wish == detail::caller_wish::load;
+  if (caller.wish != detail::caller_wish::examine) {
+    auto hit = of_.local.find(own, loads ? detail::near_look::first : detail::near_look::any);
+    if (hit) return hit;
+  }
+  of_.local.looked(own, now);
+  return {};
 }
 
 void key_reads::read(cache_key const& key, sharing how, on_found done) {
@@ -168,11 +197,14 @@ milliseconds key_reads::refresh_below(entry_age const& age) {
   return algo::refresh_below(age.header, age.times, clock::now());
 }
 
-// A caller who only looks takes a stale entry for a miss.
+// A caller who only looks takes a stale entry for a miss, but not one who examines it.
 found_use key_reads::use_of(detail::cache_caller const& caller, found_entry& entry,
                             clock::time_point now) {
   using algo::entry_use;
   if (loads_now(caller)) return {entry_use::load, purpose_of_now(entry)};
+  if (caller.wish == detail::caller_wish::examine) {
+    return {examine(entry, now) ? entry_use::serve : entry_use::load};
+  }
   if (!entry.age) return {entry_use::serve};
   auto const& age = *entry.age;
   bool const stale = entry.stale(now);

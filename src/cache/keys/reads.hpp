@@ -23,7 +23,7 @@ class key_reads {
   key_reads(key_policies& what, detail::cache_decode decode) : of_(what), decode_(decode) {}
 
   /// A call asks for the key: the value that is kept of it, if there is one for this caller.
-  detail::near_hit looked(cache_key const& key, detail::caller_wish wish, clock::time_point now);
+  detail::near_hit looked(detail::cache_caller const& caller, clock::time_point now);
   /// Reads the entry. Nothing is found where it is none of ours, or has ended.
   void read(cache_key const& key, sharing how, on_found done);
   /// The entry in a stored value; nothing when it cannot be decoded.
