@@ -595,6 +595,24 @@ class cache : public detail::cache_handle {
     return end(tag, detail::tag_ending::expire, std::forward<Token>(token));
   }
 
+  /// No entry of this cache that was loaded or put before, by any process, is an answer any more:
+  /// one command, and no scan. `void(failure)`, with errc::not_supported where
+  /// tag_options::clearable is not set, which needs framed entries. What is said of tags holds for
+  /// it: loads that run in this process are void, and other processes may answer with what has been
+  /// ended for tag_options::max_age more, or until they call fence(). The entries stay in the store
+  /// until they end or are loaded anew. Entries of another cache with a longer prefix stay as well.
+  /// Cancellation as for async_put.
+  template <class Token = boost::asio::deferred_t>
+  auto async_clear(Token&& token = {}) const {
+    return detail::initiate<void>(
+        get_executor(), [core = core_](handler<void> h) { core->clear(std::move(h)); },
+        std::forward<Token>(token));
+  }
+
+  void clear() const {
+    auto start = [&](handler<void> h) { core_->clear(std::move(h)); };
+    detail::wait_for<void>(core_->context(), start).value();
+  }
   void invalidate_tag(std::string_view tag) const { end(tag, detail::tag_ending::invalidate); }
   void expire_tag(std::string_view tag) const { end(tag, detail::tag_ending::expire); }
 

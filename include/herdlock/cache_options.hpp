@@ -91,7 +91,7 @@ struct near_options {
   std::optional<near_cache> mode = std::nullopt;
   /// The bound of kept values; those that were not asked for lately make room. Pinned keys are no
   /// more than that, either. 1 or more. A value that a tag has ended counts until it is swept; the
-  /// ended records of its tags, limits::max_tags for each entry at most, do not.
+  /// ended records of its tags, limits::max_tags + 1 for each entry at most, do not.
   std::size_t entries = 10'000;
   /// The same in bytes: those of limits::max_value_bytes, with the key and some 300 for each.
   std::size_t bytes = 64 * 1024 * 1024;
@@ -147,6 +147,9 @@ struct tag_options {
   /// such an entry asks for its tags, too. Entries that are kept in the process are as old as
   /// near_options::max_staleness or untracked_age says.
   milliseconds max_age{1000};
+  /// Each entry has one tag more, by which cache::clear() ends all of them. What a cache without
+  /// this has stored is a miss.
+  bool clearable = false;
 };
 
 /// The bounds of one cache object: of the work that it does at a time, and of what it remembers.
@@ -251,8 +254,7 @@ struct cache_stats {
   std::uint64_t near_evicted = 0;        ///< of those kept, to make room
   std::uint64_t near_invalidations = 0;  ///< of those kept, dropped since somebody changed them
   std::uint64_t near_ended_by_tags = 0;  ///< of those kept, gone with the record of a tag
-  /// Kept values that somebody changed, and that were then read again as they had been. Among the
-  /// last 512.
+  /// Kept values, of the last 512 that somebody changed, that were read again as they had been.
   std::uint64_t near_unchanged = 0;
   std::uint64_t near_fences = 0;
   /// Keys of all kinds that servers evicted, from when something is kept here on. Counted once for

@@ -41,7 +41,7 @@ bool take_tags(std::string_view body, std::vector<entry_tag>& into) {
     auto const name = take_counted(body);
     auto const numbers = name ? take_bytes(body, generations_bytes) : std::nullopt;
     auto const made_in = numbers ? decode_generations(*numbers) : std::nullopt;
-    if (!made_in || name->empty() || into.size() >= limits::max_tags) return false;
+    if (!made_in || into.size() >= most_entry_tags) return false;
     into.push_back({std::string(*name), *made_in});
   }
   return true;

@@ -33,13 +33,18 @@ struct tag_generations {
   friend bool operator==(tag_generations const&, tag_generations const&) = default;
 };
 
+/// The name of the tag that all entries of a cache have which can be cleared. No other has this
+/// one.
+inline constexpr std::string_view tag_of_all{};
+inline constexpr std::size_t most_entry_tags = limits::max_tags + 1;
+
 struct entry_tag {
   std::string name;
   tag_generations made_in;
   friend bool operator==(entry_tag const&, entry_tag const&) = default;
 };
 
-/// REQUIRES: at most limits::max_tags, with names of limits::max_name_bytes at most. Nothing for no
+/// REQUIRES: at most most_entry_tags, with names of limits::max_name_bytes at most. Nothing for no
 /// tags.
 std::string encode_tags(std::vector<entry_tag> const& tags);
 

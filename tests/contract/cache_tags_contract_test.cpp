@@ -157,5 +157,28 @@ TEST_P(cache_tags_contract, ManyEntriesEndByOneTag) {
   EXPECT_EQ(read(one, "never"), (counts{{"new", 1000}}));
 }
 
+TEST_P(cache_tags_contract, AClearedCacheHasNoEntryInAnyProcessAndOthersAreAsTheyWere) {
+  auto options = tagged();
+  options.prefix = "one:";
+  options.tags.clearable = true;
+  auto const one = make(options);
+  auto const other = make(options);
+  options.prefix = "two:";
+  auto const apart = make(options);
+  EXPECT_EQ(one.get_or_load(key, loader("old")), "old");
+  EXPECT_EQ(one.get_or_load("product:2", loader("old")), "old");
+  EXPECT_EQ(apart.get_or_load(key, loader("apart")), "apart");
+  EXPECT_EQ(other.get_or_load(key, loader("never")), "old");
+  other.clear();
+  EXPECT_TRUE(one.get(key).is_miss());
+  EXPECT_FALSE(one.look("product:2"));
+  EXPECT_EQ(one.get_or_load(key, loader("new")), "new");
+  EXPECT_EQ(other.get_or_load(key, loader("never")), "new");
+  EXPECT_EQ(apart.get_or_load(key, loader("never")), "apart");
+  one.clear();
+  EXPECT_EQ(other.get_or_load(key, loader("newest")), "newest");
+  EXPECT_EQ(loads, 5);
+}
+
 }  // namespace
 }  // namespace herdlock_test

@@ -155,6 +155,7 @@ std::vector<async_call> calls_for_values() {
       {"async_drop_kept", [](auto& o, auto n) { o.values.async_drop_kept(n); }},
       {"async_invalidate_tag", [](auto& o, auto n) { o.values.async_invalidate_tag("t", n); }},
       {"async_expire_tag", [](auto& o, auto n) { o.values.async_expire_tag("t", n); }},
+      {"async_clear", [](auto& o, auto n) { o.values.async_clear(n); }},
       {"async_read_hot_rules", [](auto& o, auto n) { async_read_hot_rules(o.opened, "p:", n); }},
       {"async_change_hot_rules",
        [](auto& o, auto n) {

@@ -80,7 +80,7 @@ MUTANTS = [
      "kind == kind_of_tags && !take_tags(*body, tags)", "!take_tags(*body, tags)",
      "EntryTags.AnExtensionThatIsNotKnownIsSkipped"),
     ("more tags than an entry can have are read", BYTES,
-     " || into.size() >= limits::max_tags", "",
+     " || into.size() >= most_entry_tags", "",
      "EntryTags.AsManyAndAsLongOnesAsAreAllowedFitIntoAHeader"),
     ("a name is read beyond its end", BYTES,
      "if (rest.size() < bytes) return std::nullopt;",

@@ -205,6 +205,7 @@ class cache_core {
   void invalidate(std::string_view key, handler<bool> done);
   void expire(std::string_view key, handler<bool> done);
   void end_tag(std::string_view tag, tag_ending how, handler<void> done);
+  void clear(handler<void> done);
 
   /// Runs a blocking loader of the cache's own on one of at most max_loads +
   /// max_loads_without_store threads.

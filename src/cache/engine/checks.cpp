@@ -1,6 +1,7 @@
 #include "cache/engine/checks.hpp"
 
 #include "cache/fleet/hot_keys_core.hpp"
+#include "cache/keys/tags.hpp"
 #include "runtime/side_names.hpp"
 #include "runtime/store_context.hpp"
 
@@ -66,6 +67,9 @@ void check_freshness(cache_options const& options, std::optional<store> const& l
              "for its locks, or use cache_format::plain");
   check_that(framed || !options.tags.of,
              "tags.of: needs format = cache_format::framed; a plain entry has no room for them");
+  check_that(framed || !options.tags.clearable,
+             "tags.clearable: needs format = cache_format::framed; a plain entry has no room for "
+             "the tag");
   check_that(options.tags.max_age >= none && options.tags.max_age <= limits::max_ttl,
              "tags.max_age: use 0 to 365 days");
   check_lasting(options);
@@ -130,6 +134,8 @@ void check_prefix(cache_options const& options, store const& values) {
   // call fail.
   auto const key = cache_key::parse(options.prefix + "k");
   if (key.has_error()) refuse(key.error());
+  auto const record = record_key_of_all(options.prefix);
+  if (options.tags.clearable && record.has_error()) refuse(record.error());
   if (!one_keyspace) return;
   if (failure why = check_no_side_name("a key", key->str()); why.code) refuse(why);
 }

@@ -36,6 +36,47 @@ void end_entry(std::shared_ptr<runtime::cache_engine> engine, entry_ending how,
   });
 }
 
+result<runtime::tag_end> end_of_tag(cache_options const& options, std::string_view tag,
+                                    tag_ending how) {
+  if (options.format == cache_format::plain) {
+    return make_failure(errc::not_supported,
+                        "cannot end the tag " + in_quotes(tag) +
+                            ": plain entries have no "
+                            "tags; make the cache with format = cache_format::framed");
+  }
+  auto record = runtime::users_record_key(options.prefix, tag);
+  if (record.has_error()) return std::move(record).error();
+  return runtime::tag_end{std::string(tag), *std::move(record), how};
+}
+
+result<runtime::tag_end> end_of_all(runtime::cache_home const& of) {
+  if (!of.options.tags.clearable) {
+    std::string what = "cannot clear the " + of.in_words() +
+                       ": its entries do not have the tag by which all of them end; set "
+                       "tags.clearable";
+    bool const is_plain = of.options.format == cache_format::plain;
+    if (is_plain) what += ", and format = cache_format::framed";
+    return make_failure(errc::not_supported, std::move(what));
+  }
+  auto record = runtime::record_key_of_all(of.options.prefix);
+  if (record.has_error()) return std::move(record).error();
+  return runtime::tag_end{std::string(algo::tag_of_all), *std::move(record),
+                          tag_ending::invalidate};
+}
+
+void end_by_tag(std::shared_ptr<runtime::cache_engine> engine, result<runtime::tag_end> what,
+                handler<void> done) {
+  if (runtime::refused_in_child(engine->home(), done)) return;
+  auto const executor = engine->home().executor();
+  if (what.has_error()) {
+    return post_result<void>(executor, std::move(done), std::move(what).error());
+  }
+  asio::post(executor, [engine = std::move(engine), what = *std::move(what),
+                        done = on_own_executor<void>(executor, std::move(done))]() mutable {
+    engine->end_tag(what, std::move(done));
+  });
+}
+
 // A child of fork() leaves to its parent what has threads, claims and connections.
 template <class... Parts>
 void leave(std::shared_ptr<Parts>... parts) {
@@ -299,19 +340,11 @@ void cache_core::expire(std::string_view key, handler<bool> done) {
 }
 
 void cache_core::end_tag(std::string_view tag, tag_ending how, handler<void> done) {
-  if (runtime::refused_in_child(engine_->home(), done)) return;
-  auto const executor = get_executor();
-  if (engine_->common().options.format == cache_format::plain) {
-    auto why = make_failure(errc::not_supported,
-                            "cannot end the tag " + in_quotes(tag) +
-                                ": plain entries have no "
-                                "tags; make the cache with format = cache_format::framed");
-    return post_result<void>(executor, std::move(done), std::move(why));
-  }
-  asio::post(executor, [engine = engine_, tag = std::string(tag), how,
-                        done = on_own_executor<void>(executor, std::move(done))]() mutable {
-    engine->end_tag(tag, how, std::move(done));
-  });
+  end_by_tag(engine_, end_of_tag(engine_->common().options, tag, how), std::move(done));
+}
+
+void cache_core::clear(handler<void> done) {
+  end_by_tag(engine_, end_of_all(engine_->common()), std::move(done));
 }
 
 void cache_core::run_on(std::weak_ptr<runtime::loader_pool> const& pool,

@@ -303,18 +303,15 @@ void cache_engine::expire(cache_key key, handler<bool> done) {
               [&](handler<bool> on_reply) { keys_->writes.expire(key, std::move(on_reply)); });
 }
 
-void cache_engine::end_tag(std::string const& tag, detail::tag_ending how, handler<void> done) {
+void cache_engine::end_tag(tag_end const& what, handler<void> done) {
   auto const executor = home_->store->executor();
-  auto const record = keys_->writes.record_of(tag);
-  if (record.has_error()) {
-    return detail::post_result<void>(executor, std::move(done), record.error());
-  }
   // Before and after, as for a key: what began in between may have read the record before its end.
-  auto claims = flights_->tag_ended(tag, how);
+  auto claims = flights_->tag_ended(what.tag, what.how);
   if (!home_->store->values()) {
     return detail::post_result<void>(executor, std::move(done), home_->store->closed_failure());
   }
-  auto on_reply = [self = shared_from_this(), tag, how, claims = std::move(claims), executor,
+  auto on_reply = [self = shared_from_this(), tag = what.tag, how = what.how,
+                   claims = std::move(claims), executor,
                    done = std::move(done)](result<bool> const& reply) mutable {
     self->count(reply);
     // Not before: whoever claims then finds the tag's record as it is now.
@@ -326,7 +323,7 @@ void cache_engine::end_tag(std::string const& tag, detail::tag_ending how, handl
     if (reply.has_error()) said = reply.error();
     detail::dispatch_result(executor, std::move(done), std::move(said));
   };
-  keys_->writes.end_tag(*record, how, std::move(on_reply));
+  keys_->writes.end_tag(what, std::move(on_reply));
 }
 
 void cache_engine::fence() {

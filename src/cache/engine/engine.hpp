@@ -49,7 +49,7 @@ class cache_engine final : public closing_listener,
   void invalidate(cache_key key, handler<bool> done);
   /// REQUIRES: framed entries, as of end_tag().
   void expire(cache_key key, handler<bool> done);
-  void end_tag(std::string const& tag, detail::tag_ending how, handler<void> done);
+  void end_tag(tag_end const& what, handler<void> done);
   /// Calls that come from now on join no load that has begun, and get nothing that such a load came
   /// to and the store does not have. It goes on for those who wait for it, and is stored unless the
   /// store has voided its claim; then it answers others, too.

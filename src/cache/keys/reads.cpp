@@ -124,7 +124,8 @@ void key_reads::send(std::shared_ptr<look> const& about, cache_store& values) {
 
 // Finds out what the entry is worth by its tags, if it has some.
 void key_reads::judge(std::shared_ptr<look> const& about, result<near_read> got) {
-  bool const has_tags = of_.tags && got.has_value() && got->found && has_extensions(*got->found);
+  bool const is_found = got.has_value() && got->found;
+  bool const has_tags = of_.tags && is_found && of_.tags->concerns(*got->found);
   if (!has_tags) return end(*about, std::move(got), algo::tag_verdict::fresh);
   auto const reading = got->reading;
   auto on_said = [this, keep = of_.home->keep(), about, reading](result<judged_value> said) {

@@ -29,6 +29,12 @@ std::string only(std::string_view extensions, names_of_tags const& names) {
   return algo::encode_tags(tags);
 }
 
+// The tags that take one of the places of an entry.
+std::size_t places(names_of_tags const& names) {
+  auto const of_all = std::count(names.begin(), names.end(), algo::tag_of_all);
+  return names.size() - static_cast<std::size_t>(of_all);
+}
+
 // The names that are not among the tags yet; or why they cannot be.
 result<names_of_tags> new_names(cache_tags const& tags, names_of_tags names,
                                 names_of_tags const& there) {
@@ -36,7 +42,7 @@ result<names_of_tags> new_names(cache_tags const& tags, names_of_tags names,
   for (auto const& one : names) {
     if (auto const record = tags.record_key(one); record.has_error()) return record.error();
   }
-  if (names.size() + there.size() <= limits::max_tags) return names;
+  if (places(names) + places(there) <= limits::max_tags) return names;
   return make_failure(errc::invalid_value, "the loader names " + std::to_string(names.size()) +
                                                " tags beside " + std::to_string(there.size()) +
                                                " others of the entry; at most " +
@@ -51,7 +57,7 @@ result<load_tags> key_tagging::of_load(cache_key const& key, load_purpose const&
   if (names.has_error()) return names.error();
   load_tags tags{*names, *names};
   for (auto& one : names_in(why.replaced_tags)) {
-    bool const has_room = tags.all.size() < limits::max_tags;
+    bool const has_room = places(tags.all) < limits::max_tags || one == algo::tag_of_all;
     if (has_room && !has(tags.all, one)) tags.all.push_back(std::move(one));
   }
   return tags;

@@ -68,10 +68,10 @@ cache_tags::cache_tags(home_ptr home, algo::store_clock const& clock_of_store, l
 
 result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) const {
   auto const& options = home_->options;
-  if (!options.tags.of) return std::vector<std::string>();
   std::vector<std::string> names;
   try {
-    names = options.tags.of(std::string_view(key.str()).substr(options.prefix.size()));
+    if (options.tags.of)
+      names = options.tags.of(std::string_view(key.str()).substr(options.prefix.size()));
   } catch (...) {
     return make_failure(errc::invalid_value, "cache option tags, called for " + key.str() + ": " +
                                                  detail::exception_text(std::current_exception()));
@@ -85,18 +85,29 @@ result<std::vector<std::string>> cache_tags::names_of(cache_key const& key) cons
                                                  std::to_string(limits::max_tags) + " are allowed");
   }
   for (auto const& one : names) {
-    if (auto const record = record_key(one); record.has_error()) return record.error();
+    auto const record = users_record_key(options.prefix, one);
+    if (record.has_error()) return record.error();
   }
+  if (options.tags.clearable) names.emplace(names.begin(), algo::tag_of_all);
   return names;
 }
 
 bool cache_tags::may_have(cache_key const& key, std::string const& tag) const {
-  if (are_named_by_loaders_) return true;
+  if (are_named_by_loaders_ || tag == algo::tag_of_all) return true;
   auto const names = names_of(key);
   return names.has_error() || std::ranges::find(*names, tag) != names->end();
 }
 
 result<cache_key> cache_tags::record_key(std::string_view tag) const {
+  auto const& prefix = home_->options.prefix;
+  return tag == algo::tag_of_all ? record_key_of_all(prefix) : users_record_key(prefix, tag);
+}
+
+result<cache_key> record_key_of_all(std::string_view prefix) {
+  return cache_key::parse(std::string(prefix) + std::string(tag_record_prefix));
+}
+
+result<cache_key> users_record_key(std::string_view prefix, std::string_view tag) {
   failure why;
   // Behind the name of a tag's record begins what belongs to another tag's.
   bool const is_side = tag.find(":herdlock:") != tag.npos;
@@ -106,7 +117,7 @@ result<cache_key> cache_tags::record_key(std::string_view tag) const {
     why = make_failure(errc::invalid_name, "it must not contain \":herdlock:\"");
   } else {
     auto full =
-        cache_key::parse(home_->options.prefix + std::string(tag_record_prefix) + std::string(tag));
+        cache_key::parse(std::string(prefix) + std::string(tag_record_prefix) + std::string(tag));
     if (full.has_value()) return full;
     why = full.error();
   }
@@ -137,9 +148,21 @@ algo::entry_span cache_tags::span() const {
 
 // ------------------------------------------------------------------------- entries that were read
 
+bool cache_tags::concerns(cache_value const& stored) const noexcept {
+  return home_->options.tags.clearable || has_extensions(stored);
+}
+
 void cache_tags::judge(cache_value stored, then<judged_value> done, entry_future future) {
-  auto const header = has_extensions(stored) ? header_of(stored) : std::nullopt;
+  auto const header = concerns(stored) ? header_of(stored) : std::nullopt;
   auto tags = header ? algo::decode_tags(header->extensions) : std::nullopt;
+  auto const is_of_all = [](algo::entry_tag const& one) { return one.name == algo::tag_of_all; };
+  bool const lacks_one =
+      tags && home_->options.tags.clearable && std::none_of(tags->begin(), tags->end(), is_of_all);
+  if (lacks_one) {  // clear() could not have ended it
+    mark_stale(stored);
+    cache_counters::add(home_->counters.ended_by_tags);
+    return done(judged_value{std::move(stored), algo::tag_verdict::gone});
+  }
   // An entry that cannot be read is a miss when its header is taken off.
   if (!tags || tags->empty()) {
     return done(judged_value{std::move(stored), algo::tag_verdict::fresh});

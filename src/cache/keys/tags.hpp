@@ -32,6 +32,18 @@ struct judged_value {
   algo::tag_verdict verdict;
 };
 
+/// A tag that is to end.
+struct tag_end {
+  std::string tag;
+  cache_key record;  ///< the key of its record
+  detail::tag_ending how;
+};
+
+/// The key of the record of a tag that a user names: any but tag_of_all; errc::invalid_name.
+result<cache_key> users_record_key(std::string_view prefix, std::string_view tag);
+/// That of tag_of_all has no name behind the prefix.
+result<cache_key> record_key_of_all(std::string_view prefix);
+
 /// The future of an entry that is judged.
 enum class entry_future {
   is_used,
@@ -48,14 +60,19 @@ class cache_tags {
   /// `clock_of_store` outlives this.
   cache_tags(home_ptr home, algo::store_clock const& clock_of_store, local_parts local);
 
-  /// The tags of a key by tag_options::of, each once. errc::invalid_name for a tag that cannot
-  /// be one, errc::invalid_value for too many of them, or what that function threw.
+  /// The tags of a key by tag_options::of, each once, and tag_of_all where there is one.
+  /// errc::invalid_name for a tag that cannot be one, errc::invalid_value for too many of them, or
+  /// what that function threw.
   result<std::vector<std::string>> names_of(cache_key const& key) const;
   /// The record's key; errc::invalid_name.
   result<cache_key> record_key(std::string_view tag) const;
 
-  /// Judges an entry that was read; at once if its records are known. One without tags is `fresh`.
-  /// A failure when the store cannot be reached.
+  /// Whether a verdict takes a look at the entry's tags: else each is `fresh`.
+  /// Why: docs/decisions/tags.md#all-entries-have-one-tag
+  bool concerns(cache_value const& stored) const noexcept;
+  /// Judges an entry that was read; at once if its records are known. One without tags is `fresh`,
+  /// but for tag_of_all: an entry that lacks it is `gone` where all are to have it. A failure when
+  /// the store cannot be reached.
   void judge(cache_value stored, then<judged_value> done,
              entry_future future = entry_future::is_used);
   /// Finds the extensions of an entry before its load or put begins.

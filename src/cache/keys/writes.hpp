@@ -30,11 +30,10 @@ class key_writes {
   void invalidate(cache_key const& key, handler<bool> done);
   void expire(cache_key const& key, handler<bool> done);
 
-  /// The name of the tag's record; errc::invalid_name. REQUIRES: framed entries.
-  result<cache_key> record_of(std::string_view tag) const { return of_.tags->record_key(tag); }
+  // REQUIRES: framed entries.
   void tag_changed(std::string const& tag, detail::tag_ending how);
-  void end_tag(cache_key const& record, detail::tag_ending how, handler<bool> done) {
-    of_.tags->end(record, how, std::move(done));
+  void end_tag(tag_end const& what, handler<bool> done) {
+    of_.tags->end(what.record, what.how, std::move(done));
   }
 
   void fence();
