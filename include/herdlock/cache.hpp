@@ -48,6 +48,7 @@
 
 #include <herdlock/cache_options.hpp>
 #include <herdlock/cached.hpp>
+#include <herdlock/call_options.hpp>
 #include <herdlock/codec.hpp>
 #include <herdlock/detail/cache_handle.hpp>
 #include <herdlock/detail/cache_many.hpp>
@@ -136,35 +137,48 @@ class cache : public detail::cache_handle {
   /// that the cache owns. Cancellation: all types, at once, but while its loader runs: that is
   /// cancelled (terminal) unless others in this process wait for it, and the call completes when it
   /// has ended: with the value if one came.
+  ///
+  /// `how`: the options of this call, of all functions that take them; invalid_value for one that
+  /// is out of its range, or that the cache has not what it needs for.
   template <class Loader, class Token = boost::asio::deferred_t>
   requires detail::is_coroutine_loader<Loader, T>
-  auto async_get_or_load(std::string_view key, Loader loader, Token&& token = {}) const {
+  auto async_get_or_load(std::string_view key, Loader loader, call_options how,
+                         Token&& token = {}) const {
     static_assert(
         detail::coroutine_loader_of<Loader, T>,
-        "the loader of async_get_or_load is called with a herdlock::load_context_of<T>&, or "
-        "with nothing, and returns a boost::asio::awaitable<std::optional<T>>");
-    auto start = [core = core_, key = std::string(key),
+        "the loader of async_get_or_load is called with a herdlock::load_context_of<T>&, or with "
+        "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
+    auto start = [core = core_, key = std::string(key), how,
                   loader = std::move(loader)](auto h) mutable {
       using handler_type = decltype(h);
       using call_loader = detail::coroutine_loader<T, Codec, Loader>;
       auto executor = detail::loader_executor(h, core->get_executor());
       detail::start_call<detail::load_reply<T>, handler_type>(
-          *core, key, std::move(h), call_loader{std::move(loader), std::move(executor)});
+          *core, {key, how}, std::move(h), call_loader{std::move(loader), std::move(executor)});
     };
     return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+  }
+  template <class Loader, detail::is_token Token = boost::asio::deferred_t>
+  requires detail::is_coroutine_loader<Loader, T>
+  auto async_get_or_load(std::string_view key, Loader loader, Token&& token = {}) const {
+    return async_get_or_load(key, std::move(loader), call_options(), std::forward<Token>(token));
   }
 
   /// The same by the loader of the cache, which goes on when the call is over: errc::invalid_value
   /// where it has none.
   template <class Token = boost::asio::deferred_t>
-  requires(!detail::is_coroutine_loader<std::decay_t<Token>, T>) auto async_get_or_load(
-      std::string_view key, Token&& token = {}) const {
-    auto start = [core = core_, key = std::string(key)](auto h) mutable {
+  auto async_get_or_load(std::string_view key, call_options how, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key), how](auto h) mutable {
       using handler_type = decltype(h);
-      detail::start_call<detail::load_reply<T>, handler_type>(*core, key, std::move(h),
+      detail::start_call<detail::load_reply<T>, handler_type>(*core, {key, how}, std::move(h),
                                                               detail::loader_of_cache{});
     };
     return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+  }
+  template <detail::is_token Token = boost::asio::deferred_t>
+  requires(!detail::is_coroutine_loader<std::decay_t<Token>, T>) auto async_get_or_load(
+      std::string_view key, Token&& token = {}) const {
+    return async_get_or_load(key, call_options(), std::forward<Token>(token));
   }
 
   /// Loads the key although its entry is fresh: `void(failure, std::optional<T>)` with what that
@@ -180,31 +194,41 @@ class cache : public detail::cache_handle {
   /// another store. Loader, other errors and cancellation as for async_get_or_load.
   template <class Loader, class Token = boost::asio::deferred_t>
   requires detail::is_coroutine_loader<Loader, T>
-  auto async_load_now(std::string_view key, Loader loader, Token&& token = {}) const {
+  auto async_load_now(std::string_view key, Loader loader, call_options how,
+                      Token&& token = {}) const {
     static_assert(
         detail::coroutine_loader_of<Loader, T>,
         "the loader of async_load_now is called with a herdlock::load_context_of<T>&, or with "
         "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
-    auto start = [core = core_, key = std::string(key),
+    auto start = [core = core_, key = std::string(key), how,
                   loader = std::move(loader)](auto h) mutable {
       using handler_type = decltype(h);
       using call_loader = detail::coroutine_loader<T, Codec, Loader, detail::caller_wish::load_now>;
       auto executor = detail::loader_executor(h, core->get_executor());
       detail::start_call<detail::load_reply<T>, handler_type>(
-          *core, key, std::move(h), call_loader{std::move(loader), std::move(executor)});
+          *core, {key, how}, std::move(h), call_loader{std::move(loader), std::move(executor)});
     };
     return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
   }
+  template <class Loader, detail::is_token Token = boost::asio::deferred_t>
+  requires detail::is_coroutine_loader<Loader, T>
+  auto async_load_now(std::string_view key, Loader loader, Token&& token = {}) const {
+    return async_load_now(key, std::move(loader), call_options(), std::forward<Token>(token));
+  }
 
   template <class Token = boost::asio::deferred_t>
-  requires(!detail::is_coroutine_loader<std::decay_t<Token>, T>) auto async_load_now(
-      std::string_view key, Token&& token = {}) const {
-    auto start = [core = core_, key = std::string(key)](auto h) mutable {
+  auto async_load_now(std::string_view key, call_options how, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key), how](auto h) mutable {
       using handler_type = decltype(h);
       detail::start_call<detail::load_reply<T>, handler_type>(
-          *core, key, std::move(h), detail::given_by_cache<detail::caller_wish::load_now>{});
+          *core, {key, how}, std::move(h), detail::given_by_cache<detail::caller_wish::load_now>{});
     };
     return this->template initiate<std::optional<T>>(std::move(start), std::forward<Token>(token));
+  }
+  template <detail::is_token Token = boost::asio::deferred_t>
+  requires(!detail::is_coroutine_loader<std::decay_t<Token>, T>) auto async_load_now(
+      std::string_view key, Token&& token = {}) const {
+    return async_load_now(key, call_options(), std::forward<Token>(token));
   }
 
   /// The values of many keys: `void(std::vector<result<std::optional<T>>>)`, each key's own in the
@@ -224,36 +248,48 @@ class cache : public detail::cache_handle {
   /// exceptions and cancellation as for async_get_or_load.
   template <class Loader, class Token = boost::asio::deferred_t>
   requires detail::is_coroutine_many_loader<Loader, T>
-  auto async_get_many_or_load(std::vector<std::string> keys, Loader loader,
+  auto async_get_many_or_load(std::vector<std::string> keys, Loader loader, call_options how,
                               Token&& token = {}) const {
     static_assert(
         detail::coroutine_many_loader_of<Loader, T>,
         "the loader of async_get_many_or_load is called with a "
         "std::vector<std::string> const& and returns a boost::asio::awaitable of a map from "
         "key to T");
-    auto start = [core = core_, keys = std::move(keys),
+    auto start = [core = core_, keys = std::move(keys), how,
                   loader = std::move(loader)](auto h) mutable {
       using loads_type = detail::coroutine_many<T, Codec, Loader>;
       auto where = detail::loader_executor(h, core->get_executor());
-      auto full = detail::keys_of_call(*core, keys, detail::loader_from::call);
-      detail::start_many<T>(*core, std::move(full), std::move(h), [&](std::size_t valid) {
+      auto asked = detail::keys_of_call(*core, keys, detail::loader_from::call, how);
+      detail::start_many<T>(*core, std::move(asked), std::move(h), [&](std::size_t valid) {
         return std::make_shared<loads_type>(*core, valid, std::move(loader), std::move(where));
       });
     };
     return this->template initiate_as<void(detail::many_values<T>)>(std::move(start),
                                                                     std::forward<Token>(token));
   }
+  template <class Loader, detail::is_token Token = boost::asio::deferred_t>
+  requires detail::is_coroutine_many_loader<Loader, T>
+  auto async_get_many_or_load(std::vector<std::string> keys, Loader loader,
+                              Token&& token = {}) const {
+    return async_get_many_or_load(std::move(keys), std::move(loader), call_options(),
+                                  std::forward<Token>(token));
+  }
 
   /// The same by the loader of the cache, which is called for each key that is missing.
   template <class Token = boost::asio::deferred_t>
-  requires(!detail::is_coroutine_many_loader<std::decay_t<Token>, T>) auto async_get_many_or_load(
-      std::vector<std::string> keys, Token&& token = {}) const {
-    auto start = [core = core_, keys = std::move(keys)](auto h) mutable {
-      auto full = detail::keys_of_call(*core, keys, detail::loader_from::cache);
-      detail::start_many<T>(*core, std::move(full), std::move(h), nullptr);
+  auto async_get_many_or_load(std::vector<std::string> keys, call_options how,
+                              Token&& token = {}) const {
+    auto start = [core = core_, keys = std::move(keys), how](auto h) mutable {
+      auto asked = detail::keys_of_call(*core, keys, detail::loader_from::cache, how);
+      detail::start_many<T>(*core, std::move(asked), std::move(h), nullptr);
     };
     return this->template initiate_as<void(detail::many_values<T>)>(std::move(start),
                                                                     std::forward<Token>(token));
+  }
+  template <detail::is_token Token = boost::asio::deferred_t>
+  requires(!detail::is_coroutine_many_loader<std::decay_t<Token>, T>) auto async_get_many_or_load(
+      std::vector<std::string> keys, Token&& token = {}) const {
+    return async_get_many_or_load(std::move(keys), call_options(), std::forward<Token>(token));
   }
 
   /// `loader` is called with a load_context_of<T>&, a load_context& or nothing, and returns a T or
@@ -261,55 +297,58 @@ class cache : public detail::cache_handle {
   /// options.wait bounds the wait for others, for the claim and for a slot. A loader that asks for
   /// its own key gets errc::load_failed at once.
   template <class Loader>
-  std::optional<T> get_or_load(std::string_view key, Loader loader) const {
-    static_assert(detail::blocking_loader_of<Loader, T>,
-                  "the loader of get_or_load is called with a herdlock::load_context_of<T>&, or "
-                  "with nothing, and returns a T or a std::optional<T>");
-    auto kept = core_->find_near(key, detail::caller_wish::load);
+  std::optional<T> get_or_load(std::string_view key, Loader loader, call_options how = {}) const {
+    static_assert(
+        detail::blocking_loader_of<Loader, T>,
+        "the loader of get_or_load is called with a herdlock::load_context_of<T>&, or with "
+        "nothing, and returns a T or a std::optional<T>");
+    auto kept = detail::find_near(*core_, {key, how}, detail::caller_wish::load);
     if (kept.kind != detail::entry_kind::miss) {
       return detail::reply_of<detail::load_reply<T>>(std::move(kept)).value();
     }
-    return this->template load_here<T, Codec, std::optional<T>, detail::load_reply<T>>(key, loader);
+    return this->template load_here<T, Codec, std::optional<T>, detail::load_reply<T>>({key, how},
+                                                                                       loader);
   }
 
-  std::optional<T> get_or_load(std::string_view key) const {
-    auto kept = core_->find_near(key, detail::caller_wish::load);
+  std::optional<T> get_or_load(std::string_view key, call_options how = {}) const {
+    auto kept = detail::find_near(*core_, {key, how}, detail::caller_wish::load);
     if (kept.kind != detail::entry_kind::miss) {
       return detail::reply_of<detail::load_reply<T>>(std::move(kept)).value();
     }
     this->refuse_own_key(key);
     return this->template wait_for<std::optional<T>, detail::load_reply<T>>(
-        key, detail::loader_of_cache{});
+        {key, how}, detail::loader_of_cache{});
   }
 
   /// As async_load_now; `loader` runs as that of get_or_load: on this thread.
   template <class Loader>
-  std::optional<T> load_now(std::string_view key, Loader loader) const {
+  std::optional<T> load_now(std::string_view key, Loader loader, call_options how = {}) const {
     static_assert(
         detail::blocking_loader_of<Loader, T>,
         "the loader of load_now is called with a herdlock::load_context_of<T>&, or with nothing, "
         "and returns a T or a std::optional<T>");
     return this->template load_here<T, Codec, std::optional<T>, detail::load_reply<T>,
-                                    detail::caller_wish::load_now>(key, loader);
+                                    detail::caller_wish::load_now>({key, how}, loader);
   }
 
-  std::optional<T> load_now(std::string_view key) const {
+  std::optional<T> load_now(std::string_view key, call_options how = {}) const {
     this->refuse_own_key(key);
     return this->template wait_for<std::optional<T>, detail::load_reply<T>>(
-        key, detail::given_by_cache<detail::caller_wish::load_now>{});
+        {key, how}, detail::given_by_cache<detail::caller_wish::load_now>{});
   }
 
   /// As async_get_many_or_load; `loader` returns the map itself, and runs as that of get_or_load:
   /// on this thread. It throws no herdlock::error: all errors are those of keys.
   template <class Loader>
   std::vector<result<std::optional<T>>> get_many_or_load(std::vector<std::string> const& keys,
-                                                         Loader loader) const {
+                                                         Loader loader,
+                                                         call_options how = {}) const {
     static_assert(detail::blocking_many_loader_of<Loader, T>,
                   "the loader of get_many_or_load is called with a "
                   "std::vector<std::string> const& and returns a map from key to T");
-    auto full = detail::keys_of_blocking_call(*core_, keys, detail::loader_from::call);
+    auto asked = detail::keys_of_blocking_call(*core_, keys, detail::loader_from::call, how);
     auto start = [&](auto done, std::shared_ptr<detail::calling_thread> here) {
-      detail::start_many<T>(*core_, std::move(full), std::move(done), [&](std::size_t valid) {
+      detail::start_many<T>(*core_, std::move(asked), std::move(done), [&](std::size_t valid) {
         using loads_type = detail::blocking_many<T, Codec, Loader>;
         return std::make_shared<loads_type>(*core_, valid, loader, std::move(here));
       });
@@ -320,11 +359,11 @@ class cache : public detail::cache_handle {
         count, detail::wait_for_load<detail::many_values<T>>(keep->context(), start));
   }
 
-  std::vector<result<std::optional<T>>> get_many_or_load(
-      std::vector<std::string> const& keys) const {
-    auto full = detail::keys_of_blocking_call(*core_, keys, detail::loader_from::cache);
+  std::vector<result<std::optional<T>>> get_many_or_load(std::vector<std::string> const& keys,
+                                                         call_options how = {}) const {
+    auto asked = detail::keys_of_blocking_call(*core_, keys, detail::loader_from::cache, how);
     auto start = [&](auto done) {
-      detail::start_many<T>(*core_, std::move(full), std::move(done), nullptr);
+      detail::start_many<T>(*core_, std::move(asked), std::move(done), nullptr);
     };
     return detail::for_each_key<T>(
         keys.size(), detail::wait_for<detail::many_values<T>>(core_->context(), start));
@@ -336,13 +375,17 @@ class cache : public detail::cache_handle {
   /// load is begun or joined. Store trouble is an error here, at once while the store is known to
   /// fail. errc::invalid_value for a T that throws when it is copied.
   template <class Token = boost::asio::deferred_t>
-  auto async_get(std::string_view key, Token&& token = {}) const {
-    auto start = [core = core_, key = std::string(key)](auto h) mutable {
+  auto async_get(std::string_view key, call_options how, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key), how](auto h) mutable {
       using handler_type = decltype(h);
-      detail::start_call<detail::look_reply<T>, handler_type>(*core, key, std::move(h),
+      detail::start_call<detail::look_reply<T>, handler_type>(*core, {key, how}, std::move(h),
                                                               detail::only_looks{});
     };
     return this->template initiate<cached<T>>(std::move(start), std::forward<Token>(token));
+  }
+  template <detail::is_token Token = boost::asio::deferred_t>
+  auto async_get(std::string_view key, Token&& token = {}) const {
+    return async_get(key, call_options(), std::forward<Token>(token));
   }
 
   /// `void(failure, std::optional<looked<T>>)`: the entry that is in the store now, fresh or stale,
@@ -404,12 +447,13 @@ class cache : public detail::cache_handle {
   // The blocking façade: the same, throwing herdlock::error. Not on the store's own thread; where
   // nobody runs the store's executor, errc::timed_out after five seconds.
 
-  cached<T> get(std::string_view key) const {
-    auto kept = core_->find_near(key, detail::caller_wish::look);
+  cached<T> get(std::string_view key, call_options how = {}) const {
+    auto kept = detail::find_near(*core_, {key, how}, detail::caller_wish::look);
     if (kept.kind != detail::entry_kind::miss) {
       return detail::reply_of<detail::look_reply<T>>(std::move(kept)).value();
     }
-    return this->template wait_for<cached<T>, detail::look_reply<T>>(key, detail::only_looks{});
+    return this->template wait_for<cached<T>, detail::look_reply<T>>({key, how},
+                                                                     detail::only_looks{});
   }
 
   std::optional<looked<T>> look(std::string_view key) const {
@@ -443,33 +487,44 @@ class cache : public detail::cache_handle {
   /// such thing". Others may have the same object.
   template <class Loader, class Token = boost::asio::deferred_t>
   requires detail::is_coroutine_loader<Loader, T>
-  auto async_get_or_load_shared(std::string_view key, Loader loader, Token&& token = {}) const {
-    static_assert(
-        detail::coroutine_loader_of<Loader, T>,
-        "the loader of async_get_or_load_shared is called with a herdlock::load_context_of<T>&, or "
-        "with nothing, and returns a boost::asio::awaitable<std::optional<T>>");
-    auto start = [core = core_, key = std::string(key),
+  auto async_get_or_load_shared(std::string_view key, Loader loader, call_options how,
+                                Token&& token = {}) const {
+    static_assert(detail::coroutine_loader_of<Loader, T>,
+                  "the loader of async_get_or_load_shared is called with a "
+                  "herdlock::load_context_of<T>&, or with "
+                  "nothing, and returns a boost::asio::awaitable<std::optional<T>>");
+    auto start = [core = core_, key = std::string(key), how,
                   loader = std::move(loader)](auto h) mutable {
       using handler_type = decltype(h);
       using call_loader = detail::coroutine_loader<T, Codec, Loader>;
       auto executor = detail::loader_executor(h, core->get_executor());
       detail::start_call<detail::shared_load_reply<T>, handler_type>(
-          *core, key, std::move(h), call_loader{std::move(loader), std::move(executor)});
+          *core, {key, how}, std::move(h), call_loader{std::move(loader), std::move(executor)});
     };
     return this->template initiate<std::shared_ptr<T const>>(std::move(start),
                                                              std::forward<Token>(token));
   }
+  template <class Loader, detail::is_token Token = boost::asio::deferred_t>
+  requires detail::is_coroutine_loader<Loader, T>
+  auto async_get_or_load_shared(std::string_view key, Loader loader, Token&& token = {}) const {
+    return async_get_or_load_shared(key, std::move(loader), call_options(),
+                                    std::forward<Token>(token));
+  }
 
   template <class Token = boost::asio::deferred_t>
-  requires(!detail::is_coroutine_loader<std::decay_t<Token>, T>) auto async_get_or_load_shared(
-      std::string_view key, Token&& token = {}) const {
-    auto start = [core = core_, key = std::string(key)](auto h) mutable {
+  auto async_get_or_load_shared(std::string_view key, call_options how, Token&& token = {}) const {
+    auto start = [core = core_, key = std::string(key), how](auto h) mutable {
       using handler_type = decltype(h);
-      detail::start_call<detail::shared_load_reply<T>, handler_type>(*core, key, std::move(h),
-                                                                     detail::loader_of_cache{});
+      detail::start_call<detail::shared_load_reply<T>, handler_type>(
+          *core, {key, how}, std::move(h), detail::loader_of_cache{});
     };
     return this->template initiate<std::shared_ptr<T const>>(std::move(start),
                                                              std::forward<Token>(token));
+  }
+  template <detail::is_token Token = boost::asio::deferred_t>
+  requires(!detail::is_coroutine_loader<std::decay_t<Token>, T>) auto async_get_or_load_shared(
+      std::string_view key, Token&& token = {}) const {
+    return async_get_or_load_shared(key, call_options(), std::forward<Token>(token));
   }
 
   /// `void(failure)`: once it has completed, no call that begins on this cache answers with what
@@ -530,37 +585,38 @@ class cache : public detail::cache_handle {
   /// value that the process keeps is answered without I/O; one that this thread asks for often
   /// without a lock or an allocation, too.
   template <class Loader>
-  std::shared_ptr<T const> get_or_load_shared(std::string_view key, Loader&& loader) const {
+  std::shared_ptr<T const> get_or_load_shared(std::string_view key, Loader&& loader,
+                                              call_options how = {}) const {
     static_assert(
         detail::blocking_loader_of<std::decay_t<Loader>, T>,
-        "the loader of get_or_load_shared is called with a herdlock::load_context_of<T>&, or "
-        "with nothing, and returns a T or a std::optional<T>");
-    auto kept = core_->find_near(key, detail::caller_wish::load);
+        "the loader of get_or_load_shared is called with a herdlock::load_context_of<T>&, or with "
+        "nothing, and returns a T or a std::optional<T>");
+    auto kept = detail::find_near(*core_, {key, how}, detail::caller_wish::load);
     if (kept.kind != detail::entry_kind::miss) {
       return std::static_pointer_cast<T const>(std::move(kept.object));
     }
     return this
         ->template load_here<T, Codec, std::shared_ptr<T const>, detail::shared_load_reply<T>>(
-            key, loader);
+            {key, how}, loader);
   }
-  std::shared_ptr<T const> get_or_load_shared(std::string_view key) const {
-    auto kept = core_->find_near(key, detail::caller_wish::load);
+  std::shared_ptr<T const> get_or_load_shared(std::string_view key, call_options how = {}) const {
+    auto kept = detail::find_near(*core_, {key, how}, detail::caller_wish::load);
     if (kept.kind != detail::entry_kind::miss) {
       return std::static_pointer_cast<T const>(std::move(kept.object));
     }
     this->refuse_own_key(key);
     return this->template wait_for<std::shared_ptr<T const>, detail::shared_load_reply<T>>(
-        key, detail::loader_of_cache{});
+        {key, how}, detail::loader_of_cache{});
   }
 
   /// get() without a copy.
-  cached<std::shared_ptr<T const>> get_shared(std::string_view key) const {
-    auto kept = core_->find_near(key, detail::caller_wish::look);
+  cached<std::shared_ptr<T const>> get_shared(std::string_view key, call_options how = {}) const {
+    auto kept = detail::find_near(*core_, {key, how}, detail::caller_wish::look);
     if (kept.kind != detail::entry_kind::miss) {
       return detail::reply_of<detail::shared_look_reply<T>>(std::move(kept)).value();
     }
     return this->template wait_for<cached<std::shared_ptr<T const>>, detail::shared_look_reply<T>>(
-        key, detail::only_looks{});
+        {key, how}, detail::only_looks{});
   }
 
   void fence() const {

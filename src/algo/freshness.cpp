@@ -53,16 +53,17 @@ milliseconds back_off_after(failure_back_off const& limits, std::uint32_t failur
 
 entry_use freshness_machine::found(std::string_view key, entry_times const& times,
                                    clock::time_point now, random_number random,
-                                   clock::duration least_head_start) {
+                                   found_by const& caller) {
   table_.tell_time(now);
   note_entry(key, times);
-  switch (freshness_of(times, now, {policy_.early_refresh, least_head_start}, random)) {
+  earliness const early{policy_.early_refresh, caller.least_head_start};
+  switch (freshness_of(times, now, early, random)) {
     case freshness::fresh:
       return entry_use::serve;
     case freshness::early:
       return begin_refresh(key, times);
     case freshness::stale:
-      return use_of_stale(key, times);
+      return use_of_stale(key, times, caller.soft_timeout.value_or(policy_.soft_timeout));
     case freshness::dead:
       break;
   }
@@ -96,11 +97,12 @@ entry_use freshness_machine::begin_refresh(std::string_view key, entry_times con
   return entry_use::serve_and_refresh;
 }
 
-entry_use freshness_machine::use_of_stale(std::string_view key, entry_times const& times) {
+entry_use freshness_machine::use_of_stale(std::string_view key, entry_times const& times,
+                                          milliseconds soft_timeout) {
   auto const* const known = table_.find(key);
   bool const failing = known && table_.now() < known->refresh.failing_until;
   if (failing) return policy_.fail_safe ? entry_use::serve : entry_use::load;
-  if (policy_.soft_timeout > milliseconds{0}) return entry_use::wait_softly;
+  if (soft_timeout > milliseconds{0}) return entry_use::wait_softly;
   return begin_refresh(key, times);
 }
 

@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include <herdlock/types.hpp>
@@ -92,6 +93,12 @@ enum class entry_use {
   load,               ///< as for a miss
 };
 
+/// The caller who found an entry.
+struct found_by {
+  clock::duration least_head_start{0};  ///< the entry is early for so long before it expires
+  std::optional<milliseconds> soft_timeout = std::nullopt;  ///< nothing: that of the options
+};
+
 /// A stale value in the hands of a caller who waits for a better one.
 struct stale_copy {
   std::uint64_t kept_at = 0;
@@ -108,9 +115,9 @@ class freshness_machine {
   /// `table` outlives this.
   freshness_machine(refresh_policy policy, key_records& table) : policy_(policy), table_(table) {}
 
-  /// A caller found this entry. It is early for `least_head_start` before it expires, in any case.
+  /// A caller found this entry.
   entry_use found(std::string_view key, entry_times const& times, clock::time_point now,
-                  random_number random, clock::duration least_head_start = {});
+                  random_number random, found_by const& caller = {});
   /// Nobody asked for the entry, but its refresh may be due: it is due for a stale entry that
   /// nobody works at, and whose load did not fail lately.
   entry_use found_by_schedule(std::string_view key, entry_times const& times,
@@ -151,7 +158,7 @@ class freshness_machine {
 
  private:
   entry_use begin_refresh(std::string_view key, entry_times const& times);
-  entry_use use_of_stale(std::string_view key, entry_times const& times);
+  entry_use use_of_stale(std::string_view key, entry_times const& times, milliseconds soft_timeout);
   void note_entry(std::string_view key, entry_times const& times);
 
   refresh_policy policy_;

@@ -102,6 +102,26 @@ TEST_P(cache_freshness_contract, ALookTellsAnEntryOfAnotherAndItsTimes) {
   EXPECT_EQ(loads, 1);
 }
 
+// A loader of the cache that waits until it is let go.
+TEST_P(cache_freshness_contract, ACallHasASoftTimeoutAndAWaitOfItsOwn) {
+  auto options = framed();
+  options.ttl = 10min;
+  gate go_on;
+  herdlock::cache<std::string> const one(open_store(url_), options, [&] {
+    EXPECT_TRUE(go_on.wait());
+    return std::string("new");
+  });
+  one.put(key, "old");
+  EXPECT_TRUE(one.expire(key));
+  EXPECT_EQ(one.get_or_load(key, {.soft_timeout = 20ms}), "old");
+  EXPECT_EQ(one.stats().soft_timeouts, 1u);
+  EXPECT_THROW(one.get_or_load("product:2", {.wait = 20ms}), herdlock::error);
+  EXPECT_EQ(one.stats().timed_out, 1u);
+  go_on.open();
+  EXPECT_TRUE(eventually([&] { return one.get_or_load(key, {.soft_timeout = 10s}) == "new"; }));
+  EXPECT_EQ(one.get_or_load("product:2", {.wait = wait_forever}), "new");
+}
+
 TEST_P(cache_freshness_contract, APlainEntryIsLookedAtWithoutTimes) {
   auto const one = make(plain());
   one.put(key, "plain");

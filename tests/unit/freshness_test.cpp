@@ -92,9 +92,9 @@ TEST_F(Freshness, AnEntryIsEarlyForItsLeastHeadStart) {
   EXPECT_EQ(of(milliseconds{57'999}), freshness::fresh);
   EXPECT_EQ(of(milliseconds{58'000}), freshness::early);
   alone<freshness_machine> without_draw{refresh_policy()};
-  EXPECT_EQ(without_draw.found("k", minute(), at(milliseconds{57'999}), never_early, seconds(2)),
+  EXPECT_EQ(without_draw.found("k", minute(), at(milliseconds{57'999}), never_early, {seconds(2)}),
             entry_use::serve);
-  EXPECT_EQ(without_draw.found("k", minute(), at(seconds(58)), never_early, seconds(2)),
+  EXPECT_EQ(without_draw.found("k", minute(), at(seconds(58)), never_early, {seconds(2)}),
             entry_use::serve_and_refresh);
 }
 

@@ -180,20 +180,37 @@ class cache_call final : public cache_caller {
   std::optional<Loader> loader_;
 };
 
+/// A type that may stand where a completion token does: not the options of the call.
+template <class Token>
+concept is_token = !std::same_as<std::decay_t<Token>, call_options>;
+
+/// The key of a call, without the prefix, and its options.
+struct asked_key {
+  asked_key(std::string_view which, call_options asked = {}) : key(which), how(asked) {}
+  asked_key(std::string const& which, call_options asked = {}) : key(which), how(asked) {}
+
+  std::string_view key;
+  call_options how;
+};
+
+/// The value that this process keeps of the key, for a call that takes one.
+inline cache_answer find_near(cache_core const& core, asked_key const& what,
+                              caller_wish wish) noexcept {
+  if (what.how.near == near_values::skipped) return {};
+  return core.find_near(what.key, wish);
+}
+
 /// The full key of a call, or why it cannot be made.
 template <class Loader>
-result<cache_key> key_of_call(cache_core const& core, std::string_view key) {
-  constexpr bool loads = Loader::wish == caller_wish::load || Loader::wish == caller_wish::load_now;
-  if constexpr (loads) {
-    if (failure why = core.check_call(Loader::from, Loader::wish); why.code) return why;
-  }
-  return core.full_key(key);
+result<cache_key> key_of_call(cache_core const& core, asked_key const& what) {
+  if (failure why = core.check_call(Loader::from, Loader::wish, what.how); why.code) return why;
+  return core.full_key(what.key);
 }
 
 /// Makes the call, installs its cancellation in the caller's own thread, and submits it.
 template <class Reply, class Handler, class Loader>
-void start_call(cache_core& core, std::string_view name, Handler h, Loader loader) {
-  auto key = key_of_call<Loader>(core, name);
+void start_call(cache_core& core, asked_key what, Handler h, Loader loader) {
+  auto key = key_of_call<Loader>(core, what);
   auto const executor = core.get_executor();
   if (key.has_error()) {
     auto const own = boost::asio::get_associated_executor(h, executor);
@@ -205,6 +222,7 @@ void start_call(cache_core& core, std::string_view name, Handler h, Loader loade
   auto slot = boost::asio::get_associated_cancellation_slot(h);
   caller_ptr caller = std::make_shared<cache_call<Reply, Handler, Loader>>(
       *std::move(key), std::move(h), std::move(loader), executor);
+  caller->how = what.how;
   if (slot.is_connected()) {
     slot.assign([cancel = core.canceler(caller)](boost::asio::cancellation_type) { cancel(); });
   }

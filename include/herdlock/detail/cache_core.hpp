@@ -16,6 +16,7 @@
 
 #include <herdlock/cache_options.hpp>
 #include <herdlock/cached.hpp>
+#include <herdlock/call_options.hpp>
 #include <herdlock/detail/async.hpp>
 #include <herdlock/hot_fleet.hpp>
 #include <herdlock/load_context.hpp>
@@ -80,12 +81,12 @@ class load_sink {
   deliver_type deliver_;
 };
 
-/// The value of an entry that a caller has at hand while he waits for the load of the next one.
-struct copy_at_hand {
-  copy_at_hand() = default;
-  copy_at_hand(copy_at_hand const&) = delete;
-  copy_at_hand& operator=(copy_at_hand const&) = delete;
-  virtual ~copy_at_hand() = default;
+/// A thing that a caller has while he waits, and that goes with him.
+struct held_by_caller {
+  held_by_caller() = default;
+  held_by_caller(held_by_caller const&) = delete;
+  held_by_caller& operator=(held_by_caller const&) = delete;
+  virtual ~held_by_caller() = default;
 };
 
 /// Whether a caller wants what is there, or has a loader for what is not; `refresh`: or has one
@@ -134,6 +135,7 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   // The engine's.
   cache_key key;  ///< prefix included
   caller_wish wish;
+  call_options how{};
   bool answered = false;
   bool loads = false;        ///< its loader runs, and belongs to the flight that is named below
   bool missed = false;       ///< it is counted already
@@ -144,7 +146,9 @@ class cache_caller : public std::enable_shared_from_this<cache_caller>,
   clock::time_point deadline{};
   /// The end that came while the loader ran: the answer to the call, should no value come.
   std::unique_ptr<result<cache_answer>> end;
-  std::unique_ptr<copy_at_hand> copy;
+  /// The value of an entry, while the load of the next one runs.
+  std::unique_ptr<held_by_caller> copy;
+  std::unique_ptr<held_by_caller> own_wait;  ///< the timer of a wait that is not the cache's
 
  protected:
   cache_caller(cache_key full_key, caller_wish what, loader_from loader)
@@ -210,8 +214,8 @@ class cache_core {
   /// Runs a blocking loader of the cache's own on one of at most max_loads +
   /// max_loads_without_store threads.
   static void run_on(std::weak_ptr<runtime::loader_pool> const& pool, std::function<void()> work);
-  /// Whether calls with such a loader can be served by what this cache has.
-  failure check_call(loader_from whose, caller_wish wish = caller_wish::load) const;
+  /// Whether calls with such a loader and such options can be served by what this cache has.
+  failure check_call(loader_from whose, caller_wish wish, call_options const& how) const;
   /// For loading_here.
   void const* identity() const noexcept { return pool_.get(); }
   /// errc::load_failed when this thread is loading the key already.

@@ -16,6 +16,34 @@ namespace herdlock {
 inline namespace v0 {
 namespace detail {
 
+using key_list = std::vector<std::string>;
+
+/// The keys of a call for many with the prefix, or why one cannot be asked for; and its options.
+struct asked_keys {
+  std::vector<result<cache_key>> full;
+  call_options how;
+};
+
+inline asked_keys keys_of_call(cache_core const& core, key_list const& keys, loader_from whose,
+                               call_options const& how) {
+  asked_keys all{{}, how};
+  failure const refused = core.check_call(whose, caller_wish::load, how);
+  for (auto const& key : keys) {
+    all.full.push_back(refused.code ? result<cache_key>(refused) : core.full_key(key));
+  }
+  return all;
+}
+
+/// The same for a call that blocks: a key that this thread loads would wait for itself.
+inline asked_keys keys_of_blocking_call(cache_core const& core, key_list const& keys,
+                                        loader_from whose, call_options const& how) {
+  auto all = keys_of_call(core, keys, whose, how);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (failure why = core.why_own_key(keys[i]); why.code) all.full[i] = std::move(why);
+  }
+  return all;
+}
+
 /// The loads of one run of a loader for many keys.
 class load_run;
 class answer_gathering;
@@ -124,8 +152,6 @@ load_outcome given_outcome(result<Value> given) {
   if (given.has_error()) return {.answer = {}, .error = std::move(given).error().message};
   return given_outcome<T, Codec>(std::optional<T>(*std::move(given)));
 }
-
-using key_list = std::vector<std::string>;
 
 /// The keys of one run of a loader, and where their outcomes go. A key without one by the end of
 /// this is told that the load was unfinished. It may be asked to stop: when none of its keys has a

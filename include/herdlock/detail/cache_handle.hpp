@@ -98,9 +98,9 @@ class cache_handle {
 
   /// The blocking call of who brings no loader.
   template <class Value, class Reply, class Loader>
-  Value wait_for(std::string_view key, Loader loader) const {
+  Value wait_for(asked_key what, Loader loader) const {
     auto start = [&](auto done) {
-      detail::start_call<Reply, decltype(done)>(*core_, key, std::move(done), std::move(loader));
+      detail::start_call<Reply, decltype(done)>(*core_, what, std::move(done), std::move(loader));
     };
     return detail::wait_for<Value>(core_->context(), start).value();
   }
@@ -108,13 +108,13 @@ class cache_handle {
   /// The blocking call of who does: the loader runs in here.
   template <class T, class Codec, class Value, class Reply, caller_wish Wish = caller_wish::load,
             class Loader>
-  Value load_here(std::string_view key, Loader& loader) const {
+  Value load_here(asked_key what, Loader& loader) const {
     auto start = [&](auto done, std::shared_ptr<calling_thread> here) {
       using call_loader = detail::blocking_loader<T, Codec, Loader, Wish>;
       detail::start_call<Reply, decltype(done)>(
-          *core_, key, std::move(done), call_loader{&loader, std::move(here), core_->identity()});
+          *core_, what, std::move(done), call_loader{&loader, std::move(here), core_->identity()});
     };
-    refuse_own_key(key);
+    refuse_own_key(what.key);
     auto const keep = core_;  // the loader may destroy this handle
     return detail::wait_for_load<Value>(keep->context(), start).value();
   }

@@ -227,28 +227,6 @@ class many_answers final : public answer_gathering {
   std::atomic<std::size_t> left_;
 };
 
-/// The keys of one call with the prefix, or why one of them cannot be asked for.
-using many_keys = std::vector<result<cache_key>>;
-
-inline many_keys keys_of_call(cache_core const& core, key_list const& keys, loader_from whose) {
-  many_keys full;
-  failure const refused = core.check_call(whose);
-  for (auto const& key : keys) {
-    full.push_back(refused.code ? result<cache_key>(refused) : core.full_key(key));
-  }
-  return full;
-}
-
-/// The same for a call that blocks: a key that this thread loads would wait for itself.
-inline many_keys keys_of_blocking_call(cache_core const& core, key_list const& keys,
-                                       loader_from whose) {
-  auto full = keys_of_call(core, keys, whose);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (failure why = core.why_own_key(keys[i]); why.code) full[i] = std::move(why);
-  }
-  return full;
-}
-
 /// The answer to a blocking call: an error of the call as a whole is that of each key.
 template <class T>
 many_values<T> for_each_key(std::size_t keys, result<many_values<T>> answered) {
@@ -258,7 +236,8 @@ many_values<T> for_each_key(std::size_t keys, result<many_values<T>> answered) {
 
 /// `make_loads` gets the number of keys that can be asked for; null for the cache's own loader.
 template <class T, class Handler, class MakeLoads>
-void start_many(cache_core& core, many_keys full, Handler h, MakeLoads&& make_loads) {
+void start_many(cache_core& core, asked_keys what, Handler h, MakeLoads&& make_loads) {
+  auto& full = what.full;
   auto slot = boost::asio::get_associated_cancellation_slot(h);
   auto const answers =
       std::make_shared<many_answers<T, Handler>>(std::move(h), full.size(), core.get_executor());
@@ -276,6 +255,7 @@ void start_many(cache_core& core, many_keys full, Handler h, MakeLoads&& make_lo
     if (full[i].has_error()) continue;
     parts.push_back(std::make_shared<cache_part>(*std::move(full[i]),
                                                  cache_part::part_of_call{answers, loads, i}));
+    parts.back()->how = what.how;
     if (slot.is_connected()) cancels.push_back(core.canceler(parts.back()));
   }
   // Before anything can be answered on another thread.

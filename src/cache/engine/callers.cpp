@@ -1,6 +1,23 @@
 #include "cache/engine/callers.hpp"
 
 namespace herdlock::runtime {
+namespace {
+
+milliseconds wait_of(detail::cache_caller const& caller, cache_home const& home) {
+  return caller.how.wait.value_or(home.options.wait);
+}
+
+}  // namespace
+
+struct cache_callers::own_wait final : detail::held_by_caller, timed {
+  own_wait(cache_callers& its_home, detail::cache_caller& its_caller)
+      : home(its_home), caller(its_caller) {}
+  ~own_wait() override { timer_queue::remove(*this); }
+  void on_due(clock::time_point) override { home.end_late(caller); }
+
+  cache_callers& home;
+  detail::cache_caller& caller;
+};
 
 cache_callers::cache_callers(home_ptr home, std::shared_ptr<cache_keys> keys,
                              detail::loader_from whose)
@@ -14,18 +31,30 @@ cache_callers::~cache_callers() { drop_all(); }
 void cache_callers::drop_all() {
   timer_queue::remove(*this);
   waiting_.clear();
+  for (auto& caller : apart_) caller.own_wait = nullptr;
+  apart_.clear();
 }
 
 bool cache_callers::add(detail::cache_caller& caller, clock::time_point now) {
-  auto const wait = home_->options.wait;
-  caller.deadline = wait > limits::max_ttl ? clock::time_point::max() : now + wait;
+  auto const wait = wait_of(caller, *home_);
+  bool const ends = wait <= limits::max_ttl;
+  caller.deadline = ends ? now + wait : clock::time_point::max();
   bool const full = count_ >= home_->options.bounds.max_waiting;
-  waiting_.push_back(caller);
-  ++count_;
-  if (!is_linked() && caller.deadline != clock::time_point::max()) {
-    home_->store->timers().schedule(*this, caller.deadline);
+  if (caller.how.wait) {
+    if (ends) wait_apart(caller);
+    apart_.push_back(caller);
+  } else {
+    waiting_.push_back(caller);
+    if (ends && !is_linked()) home_->store->timers().schedule(*this, caller.deadline);
   }
+  ++count_;
   return !full;
+}
+
+void cache_callers::wait_apart(detail::cache_caller& caller) {
+  auto its = std::make_unique<own_wait>(*this, caller);
+  home_->store->timers().schedule(*its, caller.deadline);
+  caller.own_wait = std::move(its);
 }
 
 void cache_callers::finish(detail::cache_caller& caller, result<detail::cache_answer> answer) {
@@ -54,7 +83,8 @@ void cache_callers::leave_flight(detail::cache_caller& caller) {
 
 void cache_callers::unlink(detail::cache_caller& caller) {
   if (!caller.is_linked()) return;
-  waiting_.erase(waiting_.iterator_to(caller));
+  caller.own_wait = nullptr;
+  caller.unlink();
   --count_;
 }
 
@@ -77,21 +107,24 @@ void cache_callers::cancel(detail::cache_caller& caller) {
 }
 
 void cache_callers::on_due(clock::time_point now) {
-  while (!waiting_.empty() && waiting_.front().deadline <= now) {
-    auto const late = waiting_.front().shared_from_this();
-    result<detail::cache_answer> why =
-        make_failure(errc::timed_out,
-                     "no value for " + late->key.str() + " from " + home_->store->display_name() +
-                         " or its loader within " + std::to_string(home_->options.wait.count()) +
-                         " ms (a loader that asks for its own key waits for itself)");
-    // The value that a caller has at hand is judged when his loader, if it runs, has ended.
-    if (!late->loads) why = keys_->copies().best_of(*late, std::move(why));
-    bool const counts = late->wish != detail::caller_wish::refresh;
-    if (why.has_error() && counts) cache_counters::add(home_->counters.timed_out);
-    if (late->loads && whose_ == detail::loader_from::call) warn_of_slow_loads();
-    end(*late, std::move(why));
-  }
+  while (!waiting_.empty() && waiting_.front().deadline <= now) end_late(waiting_.front());
   if (!waiting_.empty()) home_->store->timers().schedule(*this, waiting_.front().deadline);
+}
+
+void cache_callers::end_late(detail::cache_caller& caller) {
+  auto const late = caller.shared_from_this();
+  result<detail::cache_answer> why =
+      make_failure(errc::timed_out,
+                   "no value for " + late->key.str() + " from " + home_->store->display_name() +
+                       " or its loader within " + std::to_string(wait_of(*late, *home_).count()) +
+                       " ms (a loader that asks for its own key waits for itself)");
+  // The value that a caller has at hand is judged when his loader, if it runs, has ended.
+  if (!late->loads) why = keys_->copies().best_of(*late, std::move(why));
+  bool const counts = late->wish != detail::caller_wish::refresh;
+  if (why.has_error() && counts) cache_counters::add(home_->counters.timed_out);
+  bool const is_slow = late->loads && whose_ == detail::loader_from::call && !late->how.wait;
+  if (is_slow) warn_of_slow_loads();
+  end(*late, std::move(why));
 }
 
 void cache_callers::warn_of_slow_loads() {
@@ -104,9 +137,9 @@ void cache_callers::warn_of_slow_loads() {
 }
 
 void cache_callers::end_all() {
-  while (!waiting_.empty()) {
+  while (!waiting_.empty() || !apart_.empty()) {
     cache_counters::add(home_->counters.canceled);
-    auto& last = waiting_.front();
+    auto& last = waiting_.empty() ? apart_.front() : waiting_.front();
     result<detail::cache_answer> why = home_->store->closed_failure();
     if (last.loads) why = keys_->copies().best_of(last, std::move(why));
     end(last, std::move(why));

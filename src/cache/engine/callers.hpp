@@ -52,7 +52,13 @@ class cache_callers final : private timed {
   bool closed() const noexcept { return closed_; }
 
  private:
+  struct own_wait;
+  using caller_list =
+      boost::intrusive::list<detail::cache_caller, boost::intrusive::constant_time_size<false>>;
+
   void on_due(clock::time_point now) override;
+  void wait_apart(detail::cache_caller& caller);
+  void end_late(detail::cache_caller& caller);
   void unlink(detail::cache_caller& caller);
   void warn_of_slow_loads();
 
@@ -60,10 +66,10 @@ class cache_callers final : private timed {
   std::shared_ptr<cache_keys> const keys_;
   std::shared_ptr<deliveries> deliveries_;
   ends_of_callers flights_;
-  // The callers are in the order of their deadlines, which is that of their coming.
-  boost::intrusive::list<detail::cache_caller, boost::intrusive::constant_time_size<false>>
-      waiting_;
-  std::size_t count_ = 0;  // of them
+  // Callers with the cache's wait: the order of their coming is that of their deadlines.
+  caller_list waiting_;
+  caller_list apart_;      // with a wait of their own, each with a timer
+  std::size_t count_ = 0;  // of both
   detail::loader_from const whose_;
   bool warned_ = false;
   bool closed_ = false;

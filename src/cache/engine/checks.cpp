@@ -187,6 +187,38 @@ void check_keeps_values(store const& values) {
 
 }  // namespace
 
+failure check_call_options(cache_options const& options, call_options const& how) {
+  auto const refuse = [](char const* what) {
+    return make_failure(errc::invalid_value, std::string("call option ") + what);
+  };
+  constexpr milliseconds none{0};
+  auto const& fresh = options.freshness;
+  auto const wait = how.wait.value_or(options.wait);
+  auto const soft = how.soft_timeout.value_or(fresh.soft_timeout);
+  if (wait <= none) return refuse("wait: use 1 ms or more");
+  if (soft < none) return refuse("soft_timeout: use 0 or more");
+  if (soft == none) return {};
+  if (options.format != cache_format::framed) {
+    return refuse(
+        "soft_timeout: needs a cache with format = cache_format::framed; a plain entry has no "
+        "times of its own");
+  }
+  if (fresh.grace == none && options.lasting.refresh_every == none) {
+    return refuse(
+        "soft_timeout: needs a cache with a freshness.grace, for which a stale entry is "
+        "kept");
+  }
+  if (soft == wait_forever) {
+    return fresh.fail_safe
+               ? failure()
+               : refuse("soft_timeout: wait_forever needs a cache with freshness.fail_safe");
+  }
+  if (soft < wait) return {};
+  return refuse(how.soft_timeout ? "soft_timeout: use less than wait"
+                                 : "wait: use more than the cache's freshness.soft_timeout, or "
+                                   "give the call a soft_timeout, too");
+}
+
 near_cache check_cache(cache_options const& options, store const& values,
                        std::optional<store> const& locks) {
   check_options(options);

@@ -210,7 +210,15 @@ cache_answer cache_core::find_near(std::string_view key, caller_wish wish) const
   return runtime::answer_of(local_->find(key, who));
 }
 
-failure cache_core::check_call(loader_from whose, caller_wish wish) const {
+failure cache_core::check_call(loader_from whose, caller_wish wish, call_options const& how) const {
+  auto const& options = engine_->common().options;
+  if (how.wait || how.soft_timeout) {
+    call_options asked = how;
+    if (wish != caller_wish::load) asked.soft_timeout = milliseconds{0};  // it has no use for one
+    if (failure why = runtime::check_call_options(options, asked); why.code) return why;
+  }
+  bool const looks = wish == caller_wish::look || wish == caller_wish::examine;
+  if (looks) return {};
   if (wish == caller_wish::load_now && locks_) {
     return make_failure(errc::not_supported,
                         "cannot load now what is there: the claims are in another store than the "
@@ -223,13 +231,15 @@ failure cache_core::check_call(loader_from whose, caller_wish wish) const {
         errc::invalid_value,
         std::string("a call without a loader needs a cache that has one") + way_out);
   }
-  auto const& options = engine_->common().options;
-  bool const leaves = options.freshness.soft_timeout > milliseconds{0} &&
-                      options.freshness.soft_timeout != wait_forever;
+  auto const own = wish == caller_wish::load ? how.soft_timeout : std::nullopt;
+  auto const soft = own.value_or(options.freshness.soft_timeout);
+  bool const leaves = soft > milliseconds{0} && soft != wait_forever;
   bool const repeats = options.lasting.refresh_every > milliseconds{0};
   if (!leaves && !repeats) return {};
-  char const* const needs = leaves ? "freshness.soft_timeout" : "lasting.refresh_every";
-  return make_failure(errc::invalid_value, std::string("cache option ") + needs +
+  char const* needs = "cache option lasting.refresh_every";
+  if (leaves) needs = "cache option freshness.soft_timeout";
+  if (leaves && own) needs = "call option soft_timeout";
+  return make_failure(errc::invalid_value, std::string(needs) +
                                                " needs a cache with a loader of its own, since "
                                                "that of a call runs while the call does" +
                                                way_out);

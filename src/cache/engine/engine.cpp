@@ -234,7 +234,7 @@ void cache_engine::do_without_store(detail::caller_ptr const& caller, failure co
   if (caller->answered) return;
   if (loads_now(*caller)) return flights_->launch(caller, algo::load_guard::unguarded);
   if (caller->wish != detail::caller_wish::load) return callers_->finish(*caller, why);
-  auto hit = local().find(home_->own(caller->key), detail::near_look::any);
+  auto hit = keys_->reads.kept_for(*caller, detail::near_look::any);
   if (hit) return callers_->finish(*caller, answer_of(std::move(hit)));
   count_miss(*caller, home_->counters);
   flights_->launch(caller, algo::load_guard::unguarded);

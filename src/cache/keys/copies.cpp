@@ -8,7 +8,7 @@
 
 namespace herdlock::runtime {
 
-struct copies_at_hand::copy final : detail::copy_at_hand, timed {
+struct copies_at_hand::copy final : detail::held_by_caller, timed {
   copy(copies_at_hand& its_home, detail::cache_caller& its_caller)
       : common(its_home.home_), home(its_home), caller(its_caller) {}
   ~copy() override { timer_queue::remove(*this); }
@@ -41,7 +41,7 @@ void copies_at_hand::keep(detail::cache_caller& caller, found_entry const& entry
 
 void copies_at_hand::keep_softly(detail::cache_caller& caller, found_entry const& stale) {
   auto const now = clock::now();
-  auto const soft = home_->options.freshness.soft_timeout;
+  auto const soft = caller.how.soft_timeout.value_or(home_->options.freshness.soft_timeout);
   auto const* const before = static_cast<copy const*>(caller.copy.get());
   auto due = soft > limits::max_ttl ? std::nullopt : std::optional(now + soft);
   // The caller looks again, and has waited already.

@@ -86,14 +86,17 @@ struct key_reads::look {
 };
 
 detail::near_hit key_reads::looked(detail::cache_caller const& caller, clock::time_point now) {
-  auto const own = of_.home->own(caller.key);
   bool const loads = caller.wish == detail::caller_wish::load;
-  if (caller.wish != detail::caller_wish::examine) {
-    auto hit = of_.local.find(own, loads ? detail::near_look::first : detail::near_look::any);
-    if (hit) return hit;
-  }
-  of_.local.looked(own, now);
-  return {};
+  auto hit = kept_for(caller, loads ? detail::near_look::first : detail::near_look::any);
+  if (!hit) of_.local.looked(of_.home->own(caller.key), now);
+  return hit;
+}
+
+detail::near_hit key_reads::kept_for(detail::cache_caller const& caller,
+                                     detail::near_look who) const {
+  bool const is_taken =
+      caller.how.near == near_values::used && caller.wish != detail::caller_wish::examine;
+  return is_taken ? of_.local.find(of_.home->own(caller.key), who) : detail::near_hit();
 }
 
 void key_reads::read(cache_key const& key, sharing how, on_found done) {
@@ -221,7 +224,8 @@ found_use key_reads::use_of(detail::cache_caller const& caller, found_entry& ent
     if (!stale) of_.lasting->fresh_until(caller.key, age.times.expires);
     is.use = of_.ages.found_by_schedule(key, age.times, now);
   } else if (!stale || !age.killed) {
-    is.use = of_.ages.found(key, age.times, now, random_unit(), age.head_start);
+    is.use = of_.ages.found(key, age.times, now, random_unit(),
+                            {age.head_start, caller.how.soft_timeout});
   }
   if (is.use == entry_use::serve_and_refresh) is.purpose.refresh = of_.ages.refresh_id();
   is.purpose.waits_softly = is.use == entry_use::wait_softly;

@@ -24,6 +24,8 @@ class key_reads {
 
   /// A call asks for the key: the value that is kept of it, if there is one for this caller.
   detail::near_hit looked(detail::cache_caller const& caller, clock::time_point now);
+  /// The value that is kept of the key, for a caller who takes one.
+  detail::near_hit kept_for(detail::cache_caller const& caller, detail::near_look who) const;
   /// Reads the entry. Nothing is found where it is none of ours, or has ended.
   void read(cache_key const& key, sharing how, on_found done);
   /// The entry in a stored value; nothing when it cannot be decoded.
