@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <herdlock/cache_events.hpp>
 #include <herdlock/hot_keys.hpp>
 #include <herdlock/types.hpp>
 
@@ -217,6 +218,7 @@ struct cache_options {
   hot_options hot{};
   tag_options tags{};
   load_bounds bounds{};
+  observer_options observer{};
 };
 
 /// Counts since the cache was made. Each caller of get_or_load is counted once among near_hits,
@@ -246,6 +248,7 @@ struct cache_stats {
   std::uint64_t overloaded = 0;          ///< callers turned away at max_waiting
   std::uint64_t timed_out = 0;           ///< callers whose deadline passed
   std::uint64_t canceled = 0;            ///< callers who cancelled, or whose cache was destroyed
+  std::uint64_t events_dropped = 0;      ///< for which the observer had no room
   std::uint64_t lasting_entries = 0;     ///< now: lasting entries stored here and not invalidated
   std::uint64_t lasting_bytes = 0;       ///< now: of their values
   std::uint64_t near_hits = 0;           ///< answered by what this process keeps, of both kinds

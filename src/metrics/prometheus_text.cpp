@@ -85,6 +85,8 @@ constexpr cache_number cache_numbers[] = {
     {"herdlock_cache_timed_out_total", "Callers whose deadline passed.", &cache_stats::timed_out},
     {"herdlock_cache_canceled_total", "Callers who cancelled, or whose cache went.",
      &cache_stats::canceled},
+    {"herdlock_cache_events_dropped_total", "Events for which the observer had no room.",
+     &cache_stats::events_dropped},
     {"herdlock_cache_lasting_entries", "Lasting entries that were stored here.",
      &cache_stats::lasting_entries, "gauge"},
     {"herdlock_cache_lasting_bytes", "Bytes of their values.", &cache_stats::lasting_bytes,

@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include <herdlock/backend.hpp>
 #include <herdlock/detail/cache_core.hpp>
 
+#include "runtime/cache_events.hpp"
 #include "runtime/duration_counts.hpp"
 
 namespace herdlock::runtime {
@@ -25,6 +27,7 @@ struct cache_counters {
       not_modified{0}, undecodable{0}, ended_by_tags{0}, store_errors{0}, overloaded{0},
       timed_out{0}, canceled{0}, lasting_entries{0}, lasting_bytes{0}, near_refused{0},
       near_fences{0}, near_server_evictions{0}, near_links_refused{0};
+  std::shared_ptr<cache_events> events{};  ///< null without an observer; set before anybody reads
   duration_counts load_time;
   store_warnings warnings;
   /// Adds what the near cache and the hot keys count; none without them. Set before anybody reads.
@@ -34,6 +37,14 @@ struct cache_counters {
   void count_hits(detail::entry_kind kind, std::size_t callers) {
     auto& count = kind == detail::entry_kind::value ? hits : negative_hits;
     count.fetch_add(callers, std::memory_order_relaxed);
+  }
+  void tell(cache_outcome what, cache_key const& key, load_told const& load = {}) const noexcept {
+    if (events) events->tell(what, key.str(), load);
+  }
+  /// Tells of this outcome for keys without the prefix, on any thread; null without an observer.
+  std::function<void(std::string_view own_key)> teller_of(cache_outcome what) const {
+    if (!events) return nullptr;
+    return [what, to = events](std::string_view own_key) { to->tell_own(what, own_key); };
   }
   cache_stats read() const;
 };

@@ -2,7 +2,10 @@
 // served meanwhile, and one of all processes loads it anew.
 #include <atomic>
 #include <herdlock/herdlock.hpp>
+#include <mutex>
+#include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "fixture.hpp"
 #include "support/gate.hpp"
@@ -100,6 +103,31 @@ TEST_P(cache_freshness_contract, ALookTellsAnEntryOfAnotherAndItsTimes) {
   EXPECT_TRUE(one.invalidate(key));
   EXPECT_FALSE(other.look(key));
   EXPECT_EQ(loads, 1);
+}
+
+TEST_P(cache_freshness_contract, AnObserverIsToldOfEachOutcomeInOrder) {
+  std::mutex mutex;
+  std::vector<cache_outcome> seen;  // mutex
+  auto options = framed();
+  options.ttl = 10min;
+  options.observer.call = [&](cache_event const& one) {
+    std::lock_guard const lock(mutex);
+    EXPECT_EQ(one.key, key);
+    seen.push_back(one.what);
+  };
+  auto const one = make(options);
+  EXPECT_EQ(one.get_or_load(key, loader("old")), "old");
+  EXPECT_EQ(one.get_or_load(key, loader("never")), "old");
+  EXPECT_TRUE(one.expire(key));
+  auto fail = [](load_context const&) -> maybe_text { throw std::runtime_error("no database"); };
+  EXPECT_EQ(one.get_or_load(key, fail), "old");
+  std::vector<cache_outcome> const expected{cache_outcome::miss, cache_outcome::loaded,
+                                            cache_outcome::hit, cache_outcome::stale,
+                                            cache_outcome::refresh_failed};
+  EXPECT_TRUE(eventually([&] {
+    std::lock_guard const lock(mutex);
+    return seen == expected;
+  }));
 }
 
 // A loader of the cache that waits until it is let go.

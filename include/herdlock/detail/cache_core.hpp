@@ -25,6 +25,7 @@
 
 namespace herdlock::runtime {
 class cache_engine;
+class cache_events;
 class loader_pool;
 class local_parts;
 class posting_gate;
@@ -240,6 +241,7 @@ class cache_core {
   std::shared_ptr<runtime::cache_engine> engine_;
   std::shared_ptr<runtime::local_parts const> local_;
   std::shared_ptr<runtime::loader_pool> pool_;
+  std::shared_ptr<runtime::cache_events> events_;  // null without an observer
 };
 
 }  // namespace detail

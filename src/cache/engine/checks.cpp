@@ -116,6 +116,7 @@ void check_options(cache_options const& options) {
   check_that(options.error_back_off >= milliseconds{0} && options.error_back_off <= limits::max_ttl,
              "error_back_off: use 0 to 365 days");
   check_bounds(options.bounds);
+  check_that(options.observer.max_waiting > 0, "observer.max_waiting: use 1 or more");
 }
 
 void check_prefix(cache_options const& options, store const& values) {

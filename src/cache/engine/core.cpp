@@ -145,6 +145,7 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
     if (engine->services().owned) runtime::warm_by_rules(engine);
   });
   local_ = std::make_shared<runtime::local_parts>(engine_->local());
+  events_ = engine_->common().counters.events;
   if (auto const& over = engine_->services().claims.over_locks()) {
     using contexts = std::pair<std::shared_ptr<store_context>, std::shared_ptr<store_context>>;
     over->keep_open(std::make_shared<contexts>(context_of(values_), context_of(*locks_)));
@@ -153,7 +154,7 @@ cache_core::cache_core(store values, std::optional<store> locks, cache_options o
 
 cache_core::~cache_core() {
   if (engine_ && engine_->home().inherited()) {
-    leave(std::move(engine_), std::move(local_), std::move(pool_));
+    leave(std::move(engine_), std::move(local_), std::move(pool_), std::move(events_));
     return;
   }
   if (!engine_) return;
@@ -176,9 +177,11 @@ cache_core::~cache_core() {
       context_of(values_)->may_wait_for_it() && (!locks_ || context_of(*locks_)->may_wait_for_it());
   if (!may_wait) {
     pool_->abandon();
+    runtime::end_events(events_, runtime::events_end::is_left);
     return;
   }
   pool_->close();
+  runtime::end_events(events_, runtime::events_end::is_waited_for);
   // Claims that are being given back, as store_context does for leases.
   if (tasks) tasks->wait_idle(runtime::close_limit);
 }

@@ -222,8 +222,10 @@ void cache_engine::on_found(detail::caller_ptr const& caller, found_entry entry,
     return flights_->launch(caller, algo::load_guard::guarded, purpose);
   }
   if (caller->wish != detail::caller_wish::refresh && !caller->missed) {
+    bool const stale = entry.stale(now);
     home_->counters.count_hits(entry.answer.kind, 1);
-    if (entry.stale(now)) cache_counters::add(home_->counters.stale_hits);
+    if (stale) cache_counters::add(home_->counters.stale_hits);
+    home_->counters.tell(stale ? cache_outcome::stale : cache_outcome::hit, caller->key);
   }
   if (!waits) callers_->finish(*caller, std::move(entry.answer));
 }

@@ -89,6 +89,7 @@ void load_flight::on_loaded(std::uint64_t run, detail::load_outcome outcome) {
   if (how == algo::load_end::nothing) return apply(algo::loader_done{algo::load_result::nothing});
   said_.end.outcome = std::move(outcome);
   said_.end.has_claim = !machine_.claim_is_lost();
+  said_.end.is_refresh = purpose_.is_refresh();
   auto verdict = home->services().keys->loads.loaded(key_, said_.end);
   said_.admission = std::move(verdict.admission);
   apply(algo::loader_done{verdict.result});

@@ -20,7 +20,9 @@ namespace herdlock::runtime {
 /// A call that loads whatever is there misses nothing.
 inline void count_miss(detail::cache_caller& caller, cache_counters& counters) {
   if (loads_now(caller)) return;
-  if (!std::exchange(caller.missed, true)) cache_counters::add(counters.misses);
+  if (std::exchange(caller.missed, true)) return;
+  cache_counters::add(counters.misses);
+  counters.tell(cache_outcome::miss, caller.key);
 }
 
 /// All members on the executor.

@@ -76,7 +76,10 @@ result<detail::cache_answer> copies_at_hand::best_of(detail::cache_caller& calle
   if (answer.has_value()) how = algo::wait_end::value;
   auto best = end(caller, how);
   if (!best) return answer;
-  if (is_soft) cache_counters::add(home_->counters.stale_after_error);
+  if (is_soft) {
+    cache_counters::add(home_->counters.stale_after_error);
+    home_->counters.tell(cache_outcome::stale, caller.key);
+  }
   return *std::move(best);
 }
 
@@ -86,6 +89,7 @@ void copies_at_hand::end_softly(detail::cache_caller& caller) {
   auto best = end(caller, algo::wait_end::soft_timeout);
   if (!best) return;
   cache_counters::add(home_->counters.soft_timeouts);
+  home_->counters.tell(cache_outcome::stale, caller.key);
   soft_end_(caller, *std::move(best));
 }
 

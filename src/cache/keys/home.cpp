@@ -1,6 +1,7 @@
 #include "cache/keys/home.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace herdlock::runtime {
@@ -13,6 +14,14 @@ milliseconds cache_home::ttl_of(cache_value const& value, std::optional<millisec
   double const share = 1.0 + options.ttl_jitter * (most - (1 + most) * random_unit());
   auto const varied = milliseconds(static_cast<std::int64_t>(double(base.count()) * share));
   return std::clamp(varied, limits::min_ttl, limits::max_ttl);
+}
+
+cache_options cache_home::watched(cache_options how) {
+  auto observer = std::exchange(how.observer, {});
+  if (observer.call) {
+    counters.events = std::make_shared<cache_events>(std::move(observer), how.prefix.size());
+  }
+  return how;
 }
 
 cache_options cache_home::expressed(cache_options options) {

@@ -34,7 +34,7 @@ struct cache_home {
       : store(std::move(values)),
         context(std::move(of_values)),
         lasts(how.ttl == herdlock::lasting),
-        options(expressed(std::move(how))),
+        options(expressed(watched(std::move(how)))),
         form(its_form),
         trouble(counters, where, in_words()) {}
 
@@ -49,9 +49,9 @@ struct cache_home {
   std::shared_ptr<store_core> const store;
   std::weak_ptr<detail::store_context> const context;  ///< of the values
   bool const lasts;                                    ///< entries do not end by themselves
+  cache_counters counters;
   cache_options const options;
   layout const form;
-  cache_counters counters;
   cache_trouble trouble;
   std::weak_ptr<void> owner;  ///< of the parts
 
@@ -59,6 +59,8 @@ struct cache_home {
   /// Lasting entries by the options of all others: an entry is kept for as long as a store keeps
   /// anything, and is stale when its refresh is due.
   static cache_options expressed(cache_options options);
+  /// The observer is the counters', and goes when its calls have ended.
+  cache_options watched(cache_options how);
 };
 
 using home_ptr = std::shared_ptr<cache_home>;

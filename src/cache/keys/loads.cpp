@@ -172,9 +172,12 @@ load_verdict key_loads::loaded(cache_key const& key, load_end& end) {
   auto& counters = of_.home->counters;
   auto const took = clock::now() - end.began;
   counters.load_time.note(took);
-  if (end.outcome.error) {
+  if (auto const& error = end.outcome.error) {
     cache_counters::add(counters.load_errors);
+    auto const how = end.is_refresh ? cache_outcome::refresh_failed : cache_outcome::failed;
+    counters.tell(how, key, {took, *error});
   } else {
+    counters.tell(cache_outcome::loaded, key, {took});
     of_.ages.load_succeeded(key.str());
     of_.last_load_time = took;
     if (auto const usual = of_.grace_check.load_took(took)) {

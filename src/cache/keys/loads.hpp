@@ -31,6 +31,7 @@ struct load_end {
   bool has_claim = true;
   bool refused_alone = false;  ///< the store refused this key, and has no other trouble
   bool outdated = false;       ///< its answer is for nobody else
+  bool is_refresh = false;     ///< of an entry that is an answer
   load_extensions extensions = std::string();
   std::size_t bytes = 0;  ///< of the outcome, also when the store has it; by loaded()
 };

@@ -38,6 +38,15 @@ local_parts::local_parts(home_ptr const& home, near_cache mode) {
         store, counters, options, mode,
         key_sources{or_none<key_heat>(hot_), or_none<rules_of_keys>(rules_)});
   }
+  events_ = counters.events;
+  if (!events_) unwatched_ = near_.get();
+}
+
+detail::near_hit local_parts::find_and_tell(std::string_view own_key,
+                                            detail::near_look who) const noexcept {
+  auto hit = near_->find(own_key, who);
+  if (hit) events_->tell_own(cache_outcome::near_hit, own_key);
+  return hit;
 }
 
 void local_parts::add_counts(milliseconds max_staleness, cache_stats& into) const {

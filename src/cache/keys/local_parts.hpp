@@ -26,7 +26,8 @@ class local_parts {
 
   // Any thread.
   detail::near_hit find(std::string_view own_key, detail::near_look who) const noexcept {
-    return near_ ? near_->find(own_key, who) : detail::near_hit();
+    if (unwatched_) return unwatched_->find(own_key, who);
+    return near_ ? find_and_tell(own_key, who) : detail::near_hit();
   }
   failure pin(std::string_view own_key) const { return near_ ? near_->pin(own_key) : failure{}; }
   void unpin(std::string_view own_key) const {
@@ -81,9 +82,13 @@ class local_parts {
   std::shared_ptr<cache_near> const& near() const noexcept { return near_; }
 
  private:
+  detail::near_hit find_and_tell(std::string_view own_key, detail::near_look who) const noexcept;
+
   std::shared_ptr<cache_hot> hot_;      // null when no key is counted
   std::shared_ptr<cache_rules> rules_;  // null when none is obeyed
   std::shared_ptr<cache_near> near_;    // null when nothing is kept
+  cache_near* unwatched_ = nullptr;     // the same where no observer is told of its hits
+  std::shared_ptr<cache_events> events_;
 };
 
 }  // namespace herdlock::runtime

@@ -21,12 +21,13 @@ algo::near_settings machine_settings(store_core const& home, cache_options const
 }
 
 detail::near_table_options table_options(store_core const& home, cache_options const& options,
-                                         key_heat& heat) {
+                                         key_heat& heat, cache_counters const& counters) {
   detail::near_table_options made{.entries = options.near.entries,
                                   .bytes = options.near.bytes,
                                   .value_bytes = options.near.max_value_bytes,
                                   .slot_of = {},
-                                  .uses = heat.hits()};
+                                  .uses = heat.hits(),
+                                  .evicted = counters.teller_of(cache_outcome::evicted)};
   auto const& source = home.tracking();
   if (auto const slot_of = source ? source->slot_of() : nullptr) {
     made.slot_of = [slot_of, prefix = options.prefix](std::string_view key) {
@@ -81,7 +82,8 @@ cache_near::cache_near(std::shared_ptr<store_core> home, cache_counters& counter
       which_(mode, options, {heat_, rules_}),
       asked_for_(options.near.mode.has_value() || options.near.untracked_age != milliseconds{0}),
       untracked_age_(options.near.untracked_age),
-      table_(std::make_shared<detail::near_table>(table_options(*home_, options, *heat_))),
+      table_(
+          std::make_shared<detail::near_table>(table_options(*home_, options, *heat_, counters_))),
       upkeep_(std::make_shared<near_upkeep>(home_, table_, counters_, options.prefix)),
       machine_(machine_settings(*home_, options)),
       fences_(home_->executor(), options.bounds.max_waiting) {}

@@ -134,7 +134,11 @@ bool near_table::make_room(std::size_t bytes, clock::time_point now, leaving& ou
   while (order_.size() >= options_.entries || counts_.bytes > options_.bytes - bytes) {
     if (out.full()) return false;
     near_record& victim = order_.victim(now);
-    if (!victim.gone(now)) ++counts_.evicted;
+    bool const is_served = !victim.gone(now);
+    if (is_served) ++counts_.evicted;
+    if (is_served && options_.evicted && victim.role() == near_role::entry) {
+      options_.evicted(victim.key());
+    }
     remove_gone(victim, now, out);
   }
   return true;

@@ -51,6 +51,9 @@ struct near_table_options {
   /// Is told of the hits of each key, those of a thread in sixteens; outlives the table. None:
   /// nobody is.
   hot_counter* uses = nullptr;
+  /// Is told the keys of entries that make room while they could be served, under a lock of the
+  /// table. Throws nothing. None: nobody is.
+  std::function<void(std::string_view key)> evicted{};
 };
 
 /// The kind of look at the table.
